@@ -34,3 +34,15 @@ def sync(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def sync_soon(path: Path) -> None:
+    """Let the system begin to write a file to the disk, where it takes such advice (macOS takes none)."""
+    if hasattr(os, "posix_fadvise"):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(
+                descriptor, 0, 0, os.POSIX_FADV_DONTNEED
+            )  # what is not written yet is, and stays in memory
+        finally:
+            os.close(descriptor)

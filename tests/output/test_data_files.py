@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -90,20 +89,6 @@ def test_a_large_batch_is_many_row_groups(tmp_path: Path) -> None:
     assert max(groups) * 160_000 <= spans.row_group_bytes
     assert min(groups[:-1]) * 2 * 160_000 > spans.row_group_bytes
     assert file.read() == pa.Table.from_batches([batch])
-
-
-def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fsync = os.fsync
-    synced: list[tuple[str, int]] = []
-
-    def note(descriptor: int) -> None:
-        synced.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), os.fstat(descriptor).st_size))
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", note)
-    write(tmp_path, [row(1, "a", NOON)])
-    path = the_file(tmp_path)
-    assert synced == [(str(path), path.stat().st_size)]  # its footer included
 
 
 def test_a_column_of_nulls_has_bounds_like_the_others(tmp_path: Path) -> None:
@@ -273,3 +258,16 @@ def _extreme(field: pa.Field, most: bool) -> Any:
         return NOON + timedelta(days=300_000 if most else -300_000)
     value = (2 ** (kind.bit_width - 1) - 1) if most else -(2 ** (kind.bit_width - 1))
     return [value, 0, value] if pa.types.is_list(field.type) else value
+
+
+@pytest.mark.parametrize(("codes", "low"), [([0, 0], "a"), ([None, 0], "a"), ([None, None], "")])
+def test_bounds_of_a_dictionary_with_one_text(tmp_path: Path, codes: list[int | None], low: str) -> None:
+    """Of a text that no row has there is no bound."""
+    texts = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(["a"]))
+    schema = SCHEMA.set(1, pa.field("text", texts.type))
+    columns = [pa.array([1, 2]), texts, pa.array([NOON, NOON], SCHEMA.field("at").type)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    (written,) = write_data_file([batch], FolderPlace(tmp_path, ""), schema, TABLE)
+    stats = json.loads(written.column("stats")[0].as_py())
+    assert (stats["minValues"]["text"], stats["maxValues"]["text"]) == (low, low)
+    assert stats["nullCount"]["text"] == codes.count(None)

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.tables.contract import Table
-from pulsar_backlog.whole_files import sync
+from pulsar_backlog.whole_files import sync_soon
 
 FILES_DDL = "table string not null, name string not null, size_bytes bigint not null, stats string not null"
 """What a task returns of the file it wrote, see `DataFile`."""
@@ -82,7 +82,7 @@ class DataFileWriter:
                 self._flush()
 
     def close(self) -> DataFile | None:
-        """Write what waits and end the file, which lies there to stay then; None when there was no row."""
+        """Write what waits and end the file; None when there was no row."""
         if self._waiting_rows:
             self._flush()
         if self._writer is None or self._file is None:
@@ -151,7 +151,7 @@ class NewFile(Protocol):
         """What Parquet's writer takes."""
 
     def keep(self) -> int:
-        """Let it lie in its place, whole and to stay: its bytes."""
+        """Let it lie in its place, whole: its bytes. It is there to stay when it is committed (`DeltaLog.settle`)."""
 
 
 class Place(Protocol):
@@ -183,7 +183,7 @@ class _InFolder:
     sink: Path
 
     def keep(self) -> int:
-        sync(self.sink)
+        sync_soon(self.sink)
         return self.sink.stat().st_size
 
 
@@ -249,7 +249,7 @@ class _Bounds:
     def widen(self, values: pa.ChunkedArray) -> None:
         self.nulls += values.null_count
         if pa.types.is_dictionary(values.type):
-            values = values.unique().dictionary_decode()  # by their numbers, and only those that occur
+            values = _of_dictionary(values)
         bounds: Mapping[str, Any] = pc.min_max(values).as_py()
         if bounds["min"] is None:
             return
@@ -270,6 +270,14 @@ class _Bounds:
             high = _above(self.high)
             return None if high is None else (self.low[:MAX_BOUND_CHARACTERS], high)
         return _as_json(self.low), _as_json(self.high)
+
+
+def _of_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """The values that occur in a column whose chunks have one dictionary."""
+    one = values.chunk(0).dictionary
+    if len(one) == 1 and values.null_count < len(values):
+        return one
+    return values.unique().dictionary_decode()  # by their numbers
 
 
 def _above(text: str) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -55,7 +55,7 @@ class BucketLog(DeltaLog):
         """One of its small files."""
         return pq.ParquetFile(pa.BufferReader(self._bucket.fetch(path, _MAX_SMALL_BYTES).data))
 
-    def settle(self) -> None:
+    def settle(self, names: Sequence[str]) -> None:
         """An object stays from the moment that it is there."""
 
     def mentions(self, text: str) -> bool:

@@ -228,8 +228,8 @@ class DeltaLog(ABC):
         return self.open_file(path).read()  # `read_table` imports pandas
 
     @abstractmethod
-    def settle(self) -> None:
-        """Wait until the names of new files are there to stay."""
+    def settle(self, names: Sequence[str]) -> None:
+        """Wait until new files of these names are there to stay."""
 
     @abstractmethod
     def mentions(self, text: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +19,7 @@ from pulsar_backlog.tableio.delta_rs import open_folder
 from pulsar_backlog.tableio.places import HINT, LOG_FOLDER
 from pulsar_backlog.whole_files import sync
 
+_SYNCED_AT_ONCE = 8
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -36,8 +38,10 @@ class LocalLog(DeltaLog):
         """One of its files."""
         return pq.ParquetFile(self.folder / path)
 
-    def settle(self) -> None:
-        """Wait until the names of new files are on the disk: in the table's folder, among all tables, in `--out`."""
+    def settle(self, names: Sequence[str]) -> None:
+        """Wait until files are on the disk, then their names: in the table's folder, among all tables, in `--out`."""
+        with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:
+            list(threads.map(sync, (self.folder / name for name in names)))
         for folder in (self.folder, *self.folder.parents[:2]):
             sync(folder)
 

@@ -79,7 +79,7 @@ class StagedFiles:
         if not mine and not self.replaced and self.log.version >= 0:
             return
         if mine:
-            self.log.settle()
+            self.log.settle([file["name"] for file in mine])
         self.offered = frozenset(file["name"] for file in mine)
         try:
             adds = [add_action(file, same_rows=same_rows) for file in mine]
