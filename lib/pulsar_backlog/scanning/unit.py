@@ -181,13 +181,20 @@ def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, s
             column = columns[field.name]
             arrays.append(column if column.type == field.type else column.cast(field.type))
         else:
-            make = _full if n == BATCH_ENTRIES else _repeat
-            arrays.append(make(constants.get(field.name), field.type, n))
+            arrays.append(_constant(constants.get(field.name), field.type, n))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def _constant(value: Any, kind: pa.DataType, n: int) -> pa.Array:
+    """A column that is the same in every row: of a large batch, the beginning of one that is made once.
+
+    Two thirds of the columns are such. A small batch would hold on to more memory than it has rows for.
+    """
+    return _full(value, kind).slice(0, n) if n > BATCH_ENTRIES // 2 else _repeat(value, kind, n)
+
+
 def _repeat(value: Any, kind: pa.DataType, n: int) -> pa.Array:
-    """A column that is the same in every row."""
+    """Such a column, made for its rows."""
     if value is None:
         return pa.nulls(n, kind)
     if not pa.types.is_dictionary(kind):
@@ -196,8 +203,9 @@ def _repeat(value: Any, kind: pa.DataType, n: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(numbers, pa.array([value], kind.value_type))
 
 
-_full = lru_cache(maxsize=64)(_repeat)
-"""Most batches of a large ledger are full, and two thirds of their columns are these."""
+@lru_cache(maxsize=64)
+def _full(value: Any, kind: pa.DataType) -> pa.Array:
+    return _repeat(value, kind, BATCH_ENTRIES)
 
 
 def _constants(unit: ScanUnit, cluster: str) -> dict[str, Any]:
