@@ -33,9 +33,9 @@ def kill_session(session: int) -> None:
 
 
 def processes_of_kind(session: int, kind: str) -> list[int]:
-    """The `java`, `launcher` (the short Java before it), `daemon`, `worker` or `task` processes of a session.
+    """The `java`, `launcher` (the short Java before it), `daemon`, `worker`, `server` or `task` processes of a session.
 
-    Spark has workers, forked by its daemon; a small audit has processes for tasks instead of all of them.
+    Spark has workers, forked by its daemon; a small audit has tasks, forked by their server, instead of all of them.
     """
     lines = {}
     for pid in members(session):
@@ -51,7 +51,7 @@ def _kind(line: str, parent: str) -> str | None:
     if "\0org.apache.spark.deploy.SparkSubmit\0" in line and "java\0" in line:
         return "java"
     if _TASKS in line:
-        return "task"
+        return "task" if _TASKS in parent else "server"
     if _DAEMON in line:
         return "worker" if _DAEMON in parent else "daemon"
     return None

@@ -58,10 +58,10 @@ class Started:
             os.killpg(self.process.pid, number)
 
     def wait_for(self, kind: str) -> list[int]:
-        """Process ids of the `java`, `spark`, `launcher`, `daemon`, `worker` or `task` of the command, once it has any.
+        """Process ids of a kind that the command has, once it has any: one of those of `pids`.
 
         `spark` is the `java` that is to run Spark, `launcher` the short one before it that works out its command line.
-        A `task` is a process that runs tasks without Spark.
+        A `task` is a process that runs tasks without Spark; the `server` forks them.
         """
         ends = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < ends and self.process.poll() is None:
@@ -72,7 +72,7 @@ class Started:
 
     def pids(self) -> dict[str, list[int]]:
         """Process ids by what the processes are, of those that run."""
-        kinds = ("java", "spark", "launcher", "daemon", "worker", "task", "all")
+        kinds = ("java", "spark", "launcher", "daemon", "worker", "server", "task", "all")
         found: dict[str, list[int]] = {kind: [] for kind in kinds}
         lines = dict(_processes_of(self.process.pid))
         for pid, (parent, line) in sorted(lines.items()):
@@ -81,7 +81,7 @@ class Started:
                 found["java"].append(pid)
                 found["launcher" if "\0org.apache.spark.launcher.Main\0" in line else "spark"].append(pid)
             elif _TASKS in line:
-                found["task"].append(pid)
+                found["task" if _TASKS in lines.get(parent, (0, ""))[1] else "server"].append(pid)
             elif _DAEMON in line:
                 found["worker" if _DAEMON in lines.get(parent, (0, ""))[1] else "daemon"].append(pid)
         return found

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.commands.audit import _begin_first_scan
+from pulsar_backlog.options import Options
 from pulsar_backlog.repair.values import write_plan
+from pulsar_backlog.spark import choice
+from pulsar_backlog.tasks.pool import TaskPool, own_pool
 from tests.auditing import ADMIN, OBJECTS, Audited
 from tests.blank_rows import NOON
 from tests.processes import fresh_python
@@ -193,3 +197,20 @@ def test_an_audit_without_news_starts_no_jvm(tmp_path: Path, bundled: Audited) -
     code, said, loaded = run(tmp_path, "audit", OBJECTS, "--out", tmp_path / "out", *options)
     assert (code, '"unchanged": true' in said) == (0, True)
     assert not loaded & {*SLOW, *FOR_NEWS}
+
+
+def test_who_sends_a_scan_loads_no_compiler() -> None:
+    done = fresh_python("-c", "import sys, pulsar_backlog.steps.scan_group; assert 'numba' not in sys.modules")
+    assert done.returncode == 0, done.stderr
+
+
+def test_processes_start_before_a_first_scan_only(
+    tmp_path: Path, bundled: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+    monkeypatch.setattr(TaskPool, "start", lambda _, tasks: started.append(tasks))
+    monkeypatch.setattr(choice, "needs_session", lambda: False)
+    _begin_first_scan(Options(out=str(bundled.out)))
+    assert started == []
+    _begin_first_scan(Options(out=str(tmp_path)))
+    assert started == [own_pool().cores]

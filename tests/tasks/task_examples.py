@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 import time
@@ -28,6 +29,12 @@ def wait_a_little(number: int) -> int:
     """Its process, once it had time for another one to work too."""
     time.sleep(0.2 + 0 * number)
     return os.getpid()
+
+
+def random_number(number: int) -> float:
+    """Drawn once this process had time for another one to work too."""
+    time.sleep(0.2 + 0 * number)
+    return random.random()
 
 
 def fail(number: int) -> int:

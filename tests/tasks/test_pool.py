@@ -22,6 +22,7 @@ from tests.tasks.task_examples import (
     fail,
     fail_oddly,
     modules,
+    random_number,
     wait_a_little,
 )
 
@@ -71,7 +72,7 @@ def test_no_process_is_started_that_has_no_task(two: TaskPool) -> None:
     assert len(two._workers) == 1
     assert two.run(fail, []) == []
     assert len(set(two.run(wait_a_little, range(6)))) == 2
-    assert first < {worker._process.pid for worker in two._workers}
+    assert first < {worker.pid for worker in two._workers}
     two.run(fail, [1])
     assert len(two._workers) == 2
 
@@ -94,6 +95,26 @@ def test_a_worker_that_is_ended_from_outside_is_told_as_such(two: TaskPool) -> N
         two.run(die, range(6))
     assert "a Python worker" in (death_words([raised.value]) or "")
     assert sorted(two.run(fail, [1, 2])) == [1, 2]
+
+
+def test_the_end_of_the_server_of_all_workers_is_told_too(two: TaskPool) -> None:
+    two.run(fail, [1])
+    assert two._server is not None
+    two._server._process.kill()
+    with pytest.raises(WorkerDeathError, match="ended by SIGKILL"):
+        two.run(wait_a_little, range(60))
+    assert sorted(two.run(fail, [1, 2])) == [1, 2]
+
+
+def test_workers_are_forked_by_one_process_that_has_imported_what_they_need(two: TaskPool) -> None:
+    pids = set(two.run(wait_a_little, range(6)))
+    assert two._server is not None
+    parents = {int(Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[1]) for pid in pids}
+    assert parents == {two._server._process.pid}
+
+
+def test_workers_draw_different_random_numbers(two: TaskPool) -> None:
+    assert len(set(two.run(random_number, range(6)))) == 6
 
 
 def test_workers_know_no_spark(two: TaskPool) -> None:

@@ -39,6 +39,8 @@ _LISTS = "inventory_ledgers"
 _REPORTS = "write_report"
 _TELLS = "notify_changes"
 """The job without which an audit goes on: its report matters more than that nobody could be told."""
+_SCANS = "scan_entries"
+"""The job that reads the source."""
 _CHECKS = "check_quality"
 """The job that needs Great Expectations."""
 
@@ -191,6 +193,8 @@ def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json:
     began = datetime.now(UTC)
     if _CHECKS in jobs:
         when_waiting(import_meanwhile)
+    if _SCANS in jobs:
+        _begin_first_scan(jobs[_SCANS])
     codes: list[int] = []
     for number, (job, options) in enumerate(jobs.items(), start=1):
         # On standard error: standard output is the result's.
@@ -205,6 +209,18 @@ def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json:
             return int(code)
         codes.append(code)
     return _worst(codes, given)
+
+
+def _begin_first_scan(scan: Options) -> None:
+    """Start the processes that a first scan runs in: they import for a second, while the source is listed."""
+    from pulsar_backlog.spark.choice import needs_session
+    from pulsar_backlog.tableio.table_logs import log_without_spark
+    from pulsar_backlog.tables import TABLES
+    from pulsar_backlog.tasks.pool import own_pool
+
+    books = log_without_spark(scan.out, TABLES["scans"]) if scan.out and not needs_session() else None
+    if books is not None and books.version < 0:
+        own_pool().start(own_pool().cores)
 
 
 def _worst(codes: list[int], given: Mapping[str, object]) -> int:

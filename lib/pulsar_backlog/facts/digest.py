@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION, SHARED_FIELDS
 from pulsar_backlog.facts.stretch import nullable, present
-from pulsar_backlog.wire.jit import compiled
+from pulsar_backlog.wire.loops import Loop
 
 DIGESTED = (*SHARED_FIELDS, "properties")
 """Columns of `entries` that a digest is made of; the order of the fields is part of the hash."""
@@ -71,7 +71,7 @@ def mixed(hashes: Hashes) -> Hashes:
     return hashes ^ (hashes >> np.uint64(33))
 
 
-@compiled
+@Loop
 def _hash_runs(data: Any, starts: Any, hashes: Any) -> None:
     """FNV-1a of `data[starts[i]:starts[i + 1]]` into `hashes[i]`."""
     for row in range(len(hashes)):

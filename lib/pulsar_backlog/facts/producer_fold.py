@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulsar_backlog.wire.jit import compiled
+from pulsar_backlog.wire.loops import Loop
 
 MARKER, DAMAGED, BATCH, CHUNKS, TIMED, OWN = (1 << bit for bit in range(6))
 """What is known of an entry: a marker; damaged; says a batch's or a message's chunks' number; has a time of storing;
@@ -25,7 +25,7 @@ FIRST, LAST_ENTRY, LAST, LAST_MESSAGE, HEADER, SLICE, AHEAD = range(7)
 PLACE_COUNT = 7
 
 
-@compiled
+@Loop
 def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, places: Any) -> None:
     """Fold entries into their producers.
 
@@ -64,7 +64,7 @@ def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, 
             places[one, AHEAD] = row
 
 
-@compiled
+@Loop
 def _add(sums: Any, numbers: Any, flag: int, message: bool, chunk: bool) -> None:
     sums[ENTRIES] += 1
     sums[BYTES] += numbers[LENGTH]
@@ -83,7 +83,7 @@ def _add(sums: Any, numbers: Any, flag: int, message: bool, chunk: bool) -> None
         sums[SINGLE_BYTES] += numbers[PAYLOAD_LENGTH]
 
 
-@compiled
+@Loop
 def _largest_chunk(places: Any, numbers: Any, row: int) -> None:
     """Note an undamaged chunk where its header or its slice is the largest yet; of equal ones the last counts."""
     best = places[HEADER]

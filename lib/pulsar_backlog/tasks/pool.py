@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from pulsar_backlog.logs import log_stream
 from pulsar_backlog.tasks.beside import begin_all
 from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.shared import pickled_task
+from pulsar_backlog.tasks.worker import FORK, MESSAGE_BYTES, STILL_THERE, message_of, number_of
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -30,10 +32,13 @@ Output = TypeVar("Output")
 WORKER_DIED = "Python worker exited unexpectedly"
 """As Spark says it."""
 
-_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
-"""For glibc, where the user says nothing: what a batch gives back the next one takes, and the system clears none of it.
-A scan takes 6 % less for 20 MB."""
+_SETTINGS = {
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20), "OPENBLAS_NUM_THREADS": "1",
+}  # fmt: skip
+"""Where the user says nothing. For glibc: what a batch gives back the next one takes, and the system clears none of it;
+a scan takes 6 % less for 20 MB. For NumPy: no thread that a fork would lose."""
 
+_PATIENCE_SECONDS = 0.5
 _COMMAND = ("-P", "-m", "pulsar_backlog.tasks.worker")
 
 
@@ -50,16 +55,18 @@ class TaskPool:
 
     def __init__(self, cores: int) -> None:
         self.cores = cores
+        self._server: _Server | None = None
         self._workers: list[_Worker] = []
+        self._has_run = False
         self._lock = Lock()
         at_end(self.close)
 
     def start(self, tasks: int) -> None:
-        """Start the processes that so many tasks need, which take a while to import what tasks need."""
-        is_first = not self._workers
-        self._workers += [_Worker() for _ in range(min(self.cores, tasks) - len(self._workers))]
-        if is_first and self._workers:
-            begin_all()
+        """Begin to start the processes that so many tasks need; to import takes them a second."""
+        missing = min(self.cores, tasks) - len(self._workers)
+        if missing > 0:
+            self._server = self._server or _Server()
+            self._workers += [_Worker(self._server) for _ in range(missing)]
 
     def run(
         self,
@@ -80,6 +87,9 @@ class TaskPool:
         """
         with self._lock:
             self.start(len(inputs))
+            if inputs and not self._has_run:
+                self._has_run = True
+                begin_all()
             idle: SimpleQueue[_Worker] = SimpleQueue()
             for worker in self._workers:
                 worker.forget_task()
@@ -112,23 +122,64 @@ class TaskPool:
         for worker in self._workers:
             worker.kill()
         self._workers.clear()
+        if self._server is not None:
+            self._server.kill()
+        self._server = None
 
 
-class _Worker:
-    """One process."""
+class _Server:
+    """The process that imports what tasks need, once, and becomes a worker whenever it is asked to (by a fork)."""
 
     def __init__(self) -> None:
         # It imports what this process imports, from where it does.
-        environment = _MEMORY | os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        with log_stream() as stream:
+        environment = _SETTINGS | os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._control, theirs = socket.socketpair()
+        self._lock = Lock()
+        with log_stream() as stream, theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own, no shell
-                [sys.executable, *_COMMAND],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stream,
-                env=environment,
+                [sys.executable, *_COMMAND], stdin=theirs.fileno(), stderr=stream, env=environment
             )
+
+    def fork(self, inbox: int, outbox: int) -> None:
+        """Have a worker that reads one descriptor and writes the other; soon, and where the server is gone never."""
+        with suppress(OSError):
+            socket.send_fds(self._control, [FORK], [inbox, outbox])
+
+    def exit_code(self, pid: int | None) -> int | None:
+        """How a worker ended, as `subprocess` says it, or the server before it; None where neither is known to have.
+
+        Args:
+            pid: of the worker; None where it never came to be.
+        """
+        if pid is not None:
+            with self._lock, suppress(OSError):
+                self._control.sendall(message_of(pid))
+                code = number_of(self._control.recv(MESSAGE_BYTES, socket.MSG_WAITALL))
+                return None if code == STILL_THERE else code
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE_SECONDS)
+        return self._process.returncode  # its workers end with it
+
+    def kill(self) -> None:
+        """End it, and soon those who were forked."""
+        self._process.kill()
+        self._process.wait()
+        self._control.close()
+
+
+class _Worker:
+    """One process that runs tasks."""
+
+    def __init__(self, server: _Server) -> None:
+        inbox, ours = os.pipe()
+        theirs, outbox = os.pipe()
+        server.fork(inbox, outbox)
+        os.close(inbox)
+        os.close(outbox)
+        self._server = server
+        self._inbox, self._outbox = os.fdopen(ours, "wb"), os.fdopen(theirs, "rb")
         self._has_task = False
+        self.pid: int | None = None  # it tells when it is there
 
     def forget_task(self) -> None:
         """Have the next task sent to it."""
@@ -141,13 +192,12 @@ class _Worker:
             WorkerDeathError: the process is gone.
             Exception: what the task raised.
         """
-        inbox, outbox = self._process.stdin, self._process.stdout
-        if inbox is None or outbox is None:
-            raise TypeError("a worker without pipes")
         try:
-            inbox.write(pickle.dumps((None if self._has_task else task_bytes, given)))
-            inbox.flush()
-            result, error, trace = pickle.load(outbox)  # noqa: S301 - of a process that this one started
+            self._inbox.write(pickle.dumps((None if self._has_task else task_bytes, given)))
+            self._inbox.flush()
+            if self.pid is None:
+                self.pid = pickle.load(self._outbox)  # noqa: S301 - of a process that this one started
+            result, error, trace = pickle.load(self._outbox)  # noqa: S301 - as above
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as broken:
             raise WorkerDeathError(f"{WORKER_DIED} ({self._ended()})") from broken
         self._has_task = True
@@ -157,21 +207,20 @@ class _Worker:
         return result
 
     def kill(self) -> None:
-        """End it."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        """End it; one that has had no task yet ends by itself."""
+        if self.pid is not None:
+            with suppress(ProcessLookupError):  # else it is there, or the server has not asked yet how it ended
+                os.kill(self.pid, signal.SIGKILL)
+        for pipe in (self._inbox, self._outbox):
+            with suppress(OSError):
+                pipe.close()
 
     def _ended(self) -> str:
         """How it ended, in words."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.5)  # its pipes close before it is gone
-        code = self._process.returncode
+        code = self._server.exit_code(self.pid)
         if code is None:
             return "its pipes are closed"
+        self.pid = None  # another process may have it now
         with suppress(ValueError):
             return f"ended by {signal.Signals(-code).name}"
         return f"exit code {code}"

@@ -1,43 +1,103 @@
-"""A process that runs tasks for the one that started it: messages on standard input, answers on standard output.
+"""A process that runs tasks for the one that started it, and the server that becomes one by a fork.
 
     python -P -m pulsar_backlog.tasks.worker
 
-It ends when its standard input does, or soon after the process is gone that started it.
+Both end when nobody can ask them any more: the server's standard input is a socket to who started it, and a worker has
+pipes, and ends soon after the server.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
+import random
 import signal
-import sys
+import socket
 import threading
 import time
 import traceback
+import warnings
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, BinaryIO
 
-NEEDED = ("pyarrow.parquet", "pulsar_backlog.wire.kernel")
-"""What nearly every task imports: while the first one is made."""
+NEEDED = ("pyarrow.parquet", "pulsar_backlog.scanning.ready")
+"""What most tasks import: once for all workers."""
 _LOOK_SECONDS = 1.0
+_PATIENCE_SECONDS = 0.5
+
+MESSAGE_BYTES = 8
+FORK = bytes(MESSAGE_BYTES)
+"""Asks the server for a worker, with two descriptors; any other message is the number of one, asking how it ended."""
+STILL_THERE = 1 << 16
+"""No exit code."""
 
 
 def main() -> None:
-    """Answer messages until there are no more.
+    """Import, then become a worker for each pair of descriptors that comes; end when nobody can ask any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all of a terminal; who started this one ends it
+    os.dup2(2, 1)  # what a library prints is no result of the program
+    control = socket.socket(fileno=os.dup(0))
+    for name in NEEDED:
+        with suppress(Exception):  # a task that needs it says why it cannot be had
+            import_module(name)
+    gc.freeze()  # nothing of it ever goes
+    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside an allocator's thread, which knows of forks
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 2)
+        if len(message) < MESSAGE_BYTES:
+            return
+        if message != FORK:
+            control.sendall(message_of(_exit_code(number_of(message))))
+        elif os.fork() == 0:
+            control.close()
+            _work(*descriptors)
+            return
+        else:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _work(inbox: int, outbox: int) -> None:
+    """Answer messages until there are no more, after one with the number of this process.
 
     A message is a pair: the bytes of a task, or None for the task before, and its input. The answer has a result, or an
     exception with its stack trace.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all of a terminal; who started this one ends it
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    inbox, outbox = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
-    for name in NEEDED:
-        with suppress(Exception):  # a task that needs it says why it cannot be had
-            import_module(name)
-    with suppress(EOFError, BrokenPipeError):
-        _answer_all(inbox, outbox)
+    random.seed()
+    with suppress(EOFError, BrokenPipeError), os.fdopen(inbox, "rb") as requests, os.fdopen(outbox, "wb") as answers:
+        pickle.dump(os.getpid(), answers)
+        answers.flush()
+        _answer_all(requests, answers)
+
+
+def _exit_code(worker: int) -> int:
+    """How a worker ended, which it has or is about to; `STILL_THERE` if not."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(worker, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)  # its pipes close before it is gone
+    return STILL_THERE
+
+
+def message_of(number: int) -> bytes:
+    """A number as the server is told and tells it."""
+    return number.to_bytes(MESSAGE_BYTES, "big", signed=True)
+
+
+def number_of(message: bytes) -> int:
+    """The number of a message.
+
+    Raises:
+        OSError: it is cut short, for the server is gone.
+    """
+    if len(message) < MESSAGE_BYTES:
+        raise OSError("the server is gone")
+    return int.from_bytes(message, "big", signed=True)
 
 
 def _answer_all(inbox: BinaryIO, outbox: BinaryIO) -> None:

@@ -14,7 +14,6 @@ from pulsar_backlog.ledgers.values import ScanUnit
 from pulsar_backlog.output.data_files import Place, write_data_files
 from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, with_facts
-from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema, task_schema
 
@@ -77,6 +76,8 @@ def scanned(
     source: Source, cluster: str, units: Iterable[ScanUnit], add_account: Callable[[Accounts], None], schema: pa.Schema
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Rows of `entries`, by `schema`, and `rejects` of units, with their table's name; accounts on the side."""
+    from pulsar_backlog.scanning.unit import scan_unit  # noqa: PLC0415 - numba: who sends the task does without
+
     rejects_schema = arrow_schema(TABLES["rejects"])
     units = tuple(units)  # of one task, `MAX_PACK_UNITS` at most
     source = read_on(source, units)
