@@ -92,7 +92,7 @@ FULL = Size(
     compared_messages=GOAL_MESSAGES,
     rows=Spec(1_000_000, ledgers=4),
     day_entries=120_000,
-    typed_messages=300_000,
+    typed_messages=1_000_000,
 )
 QUICK = Size(
     repetitions=2,

@@ -38,8 +38,9 @@ PAGE_OBJECTS = 1000
 OFFLOAD_BLOCK_BYTES = 64 * 1024 * 1024
 """A block of the offloader, unless it is told otherwise."""
 SAMPLE_LEDGERS = 16
-START_SECONDS = 60
-"""What an audit takes besides reading, on two cores: Spark, the jobs behind the scan, the report."""
+START_SECONDS = 10
+"""What an audit of up to some ten million entries takes besides reading, on two cores: its start, the jobs behind the
+scan, the report. Measured: 6 s of 10 million entries; one of the bundled backlog takes 6 to 8 s in all."""
 BIT = 256 * 1024
 """A unit of at least so many bytes tells a rate."""
 

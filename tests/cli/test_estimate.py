@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.arguments import scope_of
-from pulsar_backlog.estimate import Prices, estimate
+from pulsar_backlog.estimate import START_SECONDS, Prices, estimate
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.scope import Scope
@@ -43,7 +43,7 @@ def test_a_folder() -> None:
     assert found.data_bytes == sum(copy.data_bytes or 0 for copy in copies)
     assert (found.lists, found.gets, found.cost, found.unreadable) == (0, 0, None, 0)
     assert (found.measured.ledgers, found.measured.block_bytes) == (16, None)
-    assert found.seconds is not None and found.seconds > 60
+    assert found.seconds is not None and found.seconds > START_SECONDS
 
 
 def test_what_is_measured_is_what_is_there(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_time_is_in_proportion() -> None:
     assert found.seconds is not None
     reading = found.data_bytes * found.measured.seconds / found.measured.data_bytes / 4
     looking = found.copies * found.measured.look_seconds / 16
-    assert math.isclose(found.seconds, 60 + reading + looking)
+    assert math.isclose(found.seconds, START_SECONDS + reading + looking)
 
 
 def test_one_copy_of_each_is_read(tmp_path: Path) -> None:

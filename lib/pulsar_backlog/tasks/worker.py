@@ -20,6 +20,7 @@ import traceback
 import warnings
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO
 
 NEEDED = ("pyarrow.parquet", "pulsar_backlog.scanning.ready")
@@ -39,6 +40,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all of a terminal; who started this one ends it
     os.dup2(2, 1)  # what a library prints is no result of the program
     control = socket.socket(fileno=os.dup(0))
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # so that no worker holds on to the socket
     for name in NEEDED:
         with suppress(Exception):  # a task that needs it says why it cannot be had
             import_module(name)
