@@ -31,6 +31,11 @@ def wait_a_little(number: int) -> int:
     return os.getpid()
 
 
+def wait_for_long(number: int) -> None:
+    """Longer than a test may take."""
+    time.sleep(60 + 0 * number)
+
+
 def random_number(number: int) -> float:
     """Drawn once this process had time for another one to work too."""
     time.sleep(0.2 + 0 * number)

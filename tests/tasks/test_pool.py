@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from pyspark.sql import SparkSession
@@ -24,6 +25,7 @@ from tests.tasks.task_examples import (
     modules,
     random_number,
     wait_a_little,
+    wait_for_long,
 )
 
 PARENT = """
@@ -111,6 +113,27 @@ def test_workers_are_forked_by_one_process_that_has_imported_what_they_need(two:
     assert two._server is not None
     parents = {int(Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[1]) for pid in pids}
     assert parents == {two._server._process.pid}
+
+
+def test_a_pool_is_closed_at_once_while_its_first_task_is_on_the_way() -> None:
+    pool = TaskPool(1)
+    ended: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            pool.run(wait_for_long, [0])
+        except BaseException as error:
+            ended.append(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    while not pool._workers:
+        time.sleep(0.001)
+    began = time.monotonic()
+    pool.close()
+    thread.join()
+    assert time.monotonic() - began < 5
+    assert isinstance(ended[0], WorkerDeathError)
 
 
 def test_workers_draw_different_random_numbers(two: TaskPool) -> None:

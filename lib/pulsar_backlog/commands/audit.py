@@ -212,7 +212,7 @@ def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json:
 
 
 def _begin_first_scan(scan: Options) -> None:
-    """Start the processes that a first scan runs in: they import for a second, while the source is listed."""
+    """Let what a first scan needs be imported while the source is listed: that takes a second."""
     from pulsar_backlog.spark.choice import needs_session
     from pulsar_backlog.tableio.table_logs import log_without_spark
     from pulsar_backlog.tables import TABLES
@@ -220,7 +220,7 @@ def _begin_first_scan(scan: Options) -> None:
 
     books = log_without_spark(scan.out, TABLES["scans"]) if scan.out and not needs_session() else None
     if books is not None and books.version < 0:
-        own_pool().start(own_pool().cores)
+        own_pool().start(1)
 
 
 def _worst(codes: list[int], given: Mapping[str, object]) -> int:

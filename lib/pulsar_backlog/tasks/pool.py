@@ -121,9 +121,11 @@ class TaskPool:
         """End the processes at once, whatever they do; the next run starts others."""
         for worker in self._workers:
             worker.kill()
-        self._workers.clear()
         if self._server is not None:
             self._server.kill()
+        for worker in self._workers:
+            worker.close()
+        self._workers.clear()
         self._server = None
 
 
@@ -207,10 +209,13 @@ class _Worker:
         return result
 
     def kill(self) -> None:
-        """End it; one that has had no task yet ends by itself."""
+        """End it, while the server keeps its number for it; one that has not told its number ends with the server."""
         if self.pid is not None:
-            with suppress(ProcessLookupError):  # else it is there, or the server has not asked yet how it ended
+            with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Let its pipes go, once it has ended: a thread may wait for what it says."""
         for pipe in (self._inbox, self._outbox):
             with suppress(OSError):
                 pipe.close()
