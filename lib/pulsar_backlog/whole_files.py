@@ -41,8 +41,7 @@ def sync_soon(path: Path) -> None:
     if hasattr(os, "posix_fadvise"):
         descriptor = os.open(path, os.O_RDONLY)
         try:
-            os.posix_fadvise(
-                descriptor, 0, 0, os.POSIX_FADV_DONTNEED
-            )  # what is not written yet is, and stays in memory
+            # What is not written yet begins to be, and stays in memory.
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)

@@ -25,6 +25,7 @@ from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.values import LedgerCopy, PlannedCopy, ScanUnit
+from pulsar_backlog.messages.arrow_rows import is_empty
 from pulsar_backlog.messages.chunked_rows import Planned, export_planned
 from pulsar_backlog.messages.entry_rows import ExportContext, messages_of, unread_rows
 from pulsar_backlog.messages.kinds import ABORTED, OPEN
@@ -173,7 +174,7 @@ class MessageReader:
                 yield from map(self._decoded, self._broken(part))
             return
         columns = part.columns
-        unusual = any(not _is_empty(columns, name) for name in (*_CHUNK_FIELDS, "marker_type"))
+        unusual = any(not is_empty(columns.column(name)) for name in (*_CHUNK_FIELDS, "marker_type"))
         if not unusual and not self.wanted.chooses_entries:
             if self.plain:
                 yield from self._bounded(part, transactions)
@@ -262,11 +263,7 @@ class MessageReader:
 def _stated_bytes(run: Run) -> int:
     """About how many bytes the payloads of entries have, as far as their metadata says."""
     stored, sizes = int(run.stretch.length.sum()), run.columns.column("uncompressed_size")
-    return stored if sizes.null_count == len(sizes) else stored + int(pc.sum(sizes).as_py())
-
-
-def _is_empty(columns: pa.RecordBatch, name: str) -> bool:
-    return bool(columns.column(name).null_count == columns.num_rows)
+    return stored if is_empty(sizes) else stored + int(pc.sum(sizes).as_py())
 
 
 def _undecided(run: Run) -> SourceError:

@@ -103,6 +103,11 @@ def entry_columns(
     return pa.RecordBatch.from_pydict(columns)
 
 
+def is_empty(column: pa.Array) -> bool:
+    """Whether no row has a value."""
+    return bool(column.null_count == len(column))
+
+
 def as_type(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """The values as another type; Arrow takes its time for the same one too."""
     return values if values.type == kind else values.cast(kind)
@@ -112,7 +117,7 @@ def _key_names(decoded: pa.RecordBatch) -> pa.Array:
     if "encryption_keys" not in decoded.schema.names:
         return pa.nulls(decoded.num_rows, pa.list_(pa.string()))
     keys = decoded.column("encryption_keys")
-    if keys.null_count == len(keys):
+    if is_empty(keys):
         return pa.nulls(len(keys), pa.list_(pa.string()))
     names = [None if item is None else [key["key"] for key in item] for item in keys.to_pylist()]
     return pa.array(names, pa.list_(pa.string()))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.messages.arrow_rows import BATCH_BYTES, BATCH_ROWS, as_type
+from pulsar_backlog.messages.arrow_rows import BATCH_BYTES, BATCH_ROWS, as_type, is_empty
 from pulsar_backlog.messages.payloads import BytesLike, PayloadStore
 from pulsar_backlog.wire import batch_kernel as kernel
 from pulsar_backlog.wire.arrays import Bytes, Int64s
@@ -116,11 +116,7 @@ class BatchMembers:
 
 def _spread(column: pa.Array, places: pa.Array) -> pa.Array:
     """What batches have, for each of their members."""
-    return pa.nulls(len(places), column.type) if _is_empty(column) else column.take(places)
-
-
-def _is_empty(column: pa.Array) -> bool:
-    return bool(column.null_count == len(column))
+    return pa.nulls(len(places), column.type) if is_empty(column) else column.take(places)
 
 
 class _Made:
@@ -258,7 +254,7 @@ def stored_batches(columns: pa.RecordBatch, lengths: Int64s) -> Iterator[Int64s]
 
 def _states(column: pa.Array, lengths: Int64s) -> Mask:
     """Which sizes are these lengths, or none; as `stated_bytes`."""
-    if _is_empty(column):
+    if is_empty(column):
         return np.ones(len(column), dtype=np.bool_)
     stated = pc.fill_null(column, 0).to_numpy()
     same: Mask = (stated == 0) | (stated == lengths)
@@ -267,8 +263,8 @@ def _states(column: pa.Array, lengths: Int64s) -> Mask:
 
 _AS_SENT: dict[str, Callable[[pa.Array, Int64s], Mask | bool]] = {
     "checksum_state": lambda column, _: _mask(pc.equal(column, "valid")),
-    "encryption_keys": lambda column, _: _is_empty(column) or _mask(pc.is_null(column)),
-    "compression": lambda column, _: _is_empty(column) or _mask(pc.equal(pc.fill_null(column, "NONE"), "NONE")),
+    "encryption_keys": lambda column, _: is_empty(column) or _mask(pc.is_null(column)),
+    "compression": lambda column, _: is_empty(column) or _mask(pc.equal(pc.fill_null(column, "NONE"), "NONE")),
     "uncompressed_size": _states,
 }
 """What must be true of an entry's columns where its payload is what was sent."""

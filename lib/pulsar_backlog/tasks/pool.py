@@ -24,7 +24,7 @@ from pulsar_backlog.logs import log_stream
 from pulsar_backlog.tasks.beside import begin_all
 from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.shared import pickled_task
-from pulsar_backlog.tasks.worker import FORK, MESSAGE_BYTES, STILL_THERE, message_of, number_of
+from pulsar_backlog.tasks.worker import FORK, MESSAGE_BYTES, PATIENCE_SECONDS, STILL_THERE, message_of, number_of
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -38,7 +38,6 @@ _SETTINGS = {
 """Where the user says nothing. For glibc: what a batch gives back the next one takes, and the system clears none of it;
 a scan takes 6 % less for 20 MB. For NumPy: no thread that a fork would lose."""
 
-_PATIENCE_SECONDS = 0.5
 _COMMAND = ("-P", "-m", "pulsar_backlog.tasks.worker")
 
 
@@ -159,7 +158,7 @@ class _Server:
                 code = number_of(self._control.recv(MESSAGE_BYTES, socket.MSG_WAITALL))
                 return None if code == STILL_THERE else code
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_PATIENCE_SECONDS)
+            self._process.wait(PATIENCE_SECONDS)
         return self._process.returncode  # its workers end with it
 
     def kill(self) -> None:

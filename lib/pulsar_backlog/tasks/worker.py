@@ -26,7 +26,8 @@ from typing import Any, BinaryIO
 NEEDED = ("pyarrow.parquet", "pulsar_backlog.scanning.ready")
 """What most tasks import: once for all workers."""
 _LOOK_SECONDS = 1.0
-_PATIENCE_SECONDS = 0.5
+PATIENCE_SECONDS = 0.5
+"""How long a process whose pipes are closed may take to be gone."""
 
 MESSAGE_BYTES = 8
 FORK = bytes(MESSAGE_BYTES)
@@ -78,12 +79,12 @@ def _work(inbox: int, outbox: int) -> None:
 
 def _exit_code(worker: int) -> int:
     """How a worker ended, which it has or is about to; `STILL_THERE` if not."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         ended, status = os.waitpid(worker, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)  # its pipes close before it is gone
+        time.sleep(0.01)
     return STILL_THERE
 
 
