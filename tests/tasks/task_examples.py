@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import sys
 import time
@@ -34,12 +33,6 @@ def wait_a_little(number: int) -> int:
 def wait_for_long(number: int) -> None:
     """Longer than a test may take."""
     time.sleep(60 + 0 * number)
-
-
-def random_number(number: int) -> float:
-    """Drawn once this process had time for another one to work too."""
-    time.sleep(0.2 + 0 * number)
-    return random.random()
 
 
 def fail(number: int) -> int:

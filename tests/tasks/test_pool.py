@@ -23,7 +23,6 @@ from tests.tasks.task_examples import (
     fail,
     fail_oddly,
     modules,
-    random_number,
     wait_a_little,
     wait_for_long,
 )
@@ -134,10 +133,6 @@ def test_a_pool_is_closed_at_once_while_its_first_task_is_on_the_way() -> None:
     thread.join()
     assert time.monotonic() - began < 5
     assert isinstance(ended[0], WorkerDeathError)
-
-
-def test_workers_draw_different_random_numbers(two: TaskPool) -> None:
-    assert len(set(two.run(random_number, range(6)))) == 6
 
 
 def test_workers_know_no_spark(two: TaskPool) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import random
 import signal
 import socket
 import threading
@@ -70,7 +69,6 @@ def _work(inbox: int, outbox: int) -> None:
     exception with its stack trace.
     """
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    random.seed()
     with suppress(EOFError, BrokenPipeError), os.fdopen(inbox, "rb") as requests, os.fdopen(outbox, "wb") as answers:
         pickle.dump(os.getpid(), answers)
         answers.flush()
