@@ -13,7 +13,7 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.config import home
@@ -25,8 +25,6 @@ from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_j
 from pulsar_backlog.tableio.beside import beside
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pulsar_backlog.quality.summaries import Summary
 
 JOB = "check_quality"
@@ -52,23 +50,18 @@ def run_rules(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest) and files.exists(f"{DATA_DOCS}/{FRONT_PAGE}"):
         return JobResult(digest, changed=False)
-    # Pandas: an audit without news does without.
-    from pulsar_backlog.quality.check import check  # noqa: PLC0415
-    from pulsar_backlog.quality.rules import load_rules  # noqa: PLC0415
+    from pulsar_backlog.quality.apart import begin_to_load, check_apart  # noqa: PLC0415 - of no use without news
 
-    rules = load_rules(home() / "conf" / "quality")
+    begin_to_load()
     with files.folder(DATA_DOCS, last=FRONT_PAGE) as pages:
-        results = check(rules, summaries(context), pages)
+        results = check_apart(home() / "conf" / "quality", summaries(context), pages)
     rows = [{"cluster": context.cluster} | result for result in results]
     context.replace("quality_results", rows)
     return JobResult(digest, rows={"quality_results": len(rows)})
 
 
-def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
-    """The summary frames, one row per ledger, per topic and for the audit."""
-    import pandas as pd  # noqa: PLC0415 - as above
-
-    from pulsar_backlog.quality.summaries import COLUMNS  # noqa: PLC0415
+def summaries(context: JobContext) -> dict[str, list[dict[str, Any]]]:
+    """Rows of the summaries: one per ledger, per topic and for the audit."""
     from pulsar_backlog.sql.duck_values import literal  # noqa: PLC0415
     from pulsar_backlog.sql.engines import query_engine  # noqa: PLC0415
 
@@ -86,8 +79,7 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
         },
     }
     with query_engine(context, [name for name in INPUTS if name != "entries"]) as engine:
-        rows = engine.rows({name: engine.sql("quality", name, values) for name, values in given.items()})
-    return {name: pd.DataFrame(rows[name], columns=list(COLUMNS[name])) for name in given}
+        return engine.rows({name: engine.sql("quality", name, values) for name, values in given.items()})
 
 
 if __name__ == "__main__":

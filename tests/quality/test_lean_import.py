@@ -67,13 +67,3 @@ def test_what_was_put_off_is_there_for_who_asks() -> None:
         "import boto3, azure.identity, pyspark.ml.feature;"
         "assert not any('lean_import' in type(one).__module__ for one in sys.meta_path)"
     )
-
-
-def test_other_threads_find_what_they_ask_for() -> None:
-    _output(
-        "import sys; from threading import Thread; from pulsar_backlog.quality.lean_import import lean_imports;"
-        "took = [];"
-        "other = Thread(target=lambda: took.append([__import__('boto3'), __import__('scipy.stats')]));"
-        "lean = lean_imports(); lean.__enter__(); other.start(); other.join(); lean.__exit__(None, None, None);"
-        "assert took and 'scipy.stats._continuous_distns' in sys.modules"
-    )

@@ -70,3 +70,21 @@ def tell_and_wait(path: str) -> None:
 def modules(_: int) -> list[str]:
     """What is imported."""
     return sorted(sys.modules)
+
+
+_loads: list[None] = []
+
+
+def load_example(_: None) -> None:
+    """What a process apart loads; it notes how often."""
+    _loads.append(_)
+
+
+def fail_to_load(_: None) -> None:
+    """What cannot be loaded."""
+    fail(3)
+
+
+def loads(_: int) -> int:
+    """How often `load_example` was called in this process."""
+    return len(_loads)

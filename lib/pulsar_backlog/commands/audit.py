@@ -187,12 +187,14 @@ def _run_as_one(jobs: Mapping[str, Options], given: Mapping[str, object], as_jso
 def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
-    from pulsar_backlog.quality.engine import import_meanwhile
-    from pulsar_backlog.tasks.beside import when_waiting
+    from pulsar_backlog.quality.apart import begin_to_load
+    from pulsar_backlog.tasks.beside import when_idle, while_waiting
 
     began = datetime.now(UTC)
     if _CHECKS in jobs:
-        when_waiting(import_meanwhile)
+        when_idle(begin_to_load)
+    if _REPORTS in jobs:
+        while_waiting(_load_report)
     if _SCANS in jobs:
         _begin_first_scan(jobs[_SCANS])
     codes: list[int] = []
@@ -209,6 +211,13 @@ def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json:
             return int(code)
         codes.append(code)
     return _worst(codes, given)
+
+
+def _load_report() -> None:
+    from pulsar_backlog.report.html import load_templates
+    from pulsar_backlog.steps import report_files  # noqa: F401 - so that the last job has it
+
+    load_templates()
 
 
 def _begin_first_scan(scan: Options) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
-from functools import cache
 from importlib import import_module
-from threading import Thread
 from typing import Any
 
 from pulsar_backlog.quality.lean_import import lean_imports
@@ -18,16 +15,8 @@ def gx(module: str) -> Any:
     os.environ["GX_ANALYTICS_ENABLED"] = "False"  # read once, at its import
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own use of deprecated modules; nothing that a user could mend
-        if "great_expectations" in sys.modules:  # another thread may be at it
-            return import_module(module)
         with lean_imports():
             return import_module(module)
-
-
-@cache
-def import_meanwhile() -> None:
-    """Begin to import it beside what this program waits for, once; `gx` waits for the end of it."""
-    Thread(target=gx, args=("great_expectations.expectations",), name="great-expectations").start()
 
 
 def row_wise_expectations() -> dict[str, Any]:

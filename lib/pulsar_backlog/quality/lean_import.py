@@ -7,7 +7,7 @@ Its import takes three core seconds, more than a third of them for packages that
 - `HARDLY_USED` it imports in any case, for distributions and charts of a few expectations: these are loaded when
   something asks of them.
 
-Both hold for imports of one thread while they are under way: other threads find what they ask for.
+Both hold while it is imported, for all threads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
-from threading import get_ident
 from types import ModuleType
 
 EXTRAS = frozenset({"pyspark.ml", "pyspark.sql.connect", "boto3", "botocore", "azure"})
@@ -27,8 +26,8 @@ HARDLY_USED = frozenset({"scipy.stats", "altair"})
 
 @contextmanager
 def lean_imports() -> Iterator[None]:
-    """While the block runs, let imports of this thread do without `EXTRAS`, and put off those of `HARDLY_USED`."""
-    finder = _Lean(get_ident())
+    """While the block runs, let imports do without `EXTRAS`, and put off those of `HARDLY_USED`."""
+    finder = _Lean()
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -37,14 +36,9 @@ def lean_imports() -> Iterator[None]:
 
 
 class _Lean(MetaPathFinder):
-    def __init__(self, thread: int) -> None:
-        self._thread = thread
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
-        if get_ident() != self._thread:
-            return None
         if fullname in EXTRAS:
             raise ModuleNotFoundError(f"{fullname} is not looked for", name=fullname)
         spec = PathFinder.find_spec(fullname, path, target) if fullname in HARDLY_USED else None

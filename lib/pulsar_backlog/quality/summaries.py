@@ -5,8 +5,8 @@ Rules run on these and never on single entries: Great Expectations is several ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -39,6 +39,11 @@ DERIVED: dict[Summary, dict[str, Callable[[pd.DataFrame], pd.Series[float]]]] = 
     "audit_summary": {},
 }
 """Columns that rules may name besides, made here from the others."""
+
+
+def frames(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, pd.DataFrame]:
+    """A frame for each summary from its rows, of which there may be none."""
+    return {name: pd.DataFrame(rows[name], columns=list(columns)) for name, columns in COLUMNS.items()}
 
 
 def with_derived(summary: Summary, frame: pd.DataFrame) -> pd.DataFrame:

@@ -112,8 +112,8 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     starts_java = not is_submitted() and SparkContext._gateway is None
     if starts_java:
         check_java()
-    begin_all()
     own_pool().close()  # its memory is for Spark's workers
+    begin_all()
     if is_submitted():
         SparkContext._ensure_initialized()  # so that the settings of spark-submit can be read
         settings = {**driver_folders(dict(SparkConf().getAll())), **settings}

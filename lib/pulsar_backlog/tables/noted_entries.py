@@ -46,4 +46,5 @@ TABLE = Table(
     statistics=("cluster", "topic", "ledger_id", "entry_id", "publish_time_ms", "uuid"),
     ascending=("entry_id", "offset", "broker_timestamp_ms", "publish_time_ms", "sequence_id"),
     unique=("payload_crc32c", "uuid", "metadata_digest"),
+    row_group_bytes=8 * 1024 * 1024,  # who reads it all reads one in each thread
 )

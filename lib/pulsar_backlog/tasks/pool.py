@@ -1,6 +1,7 @@
 """Processes of this machine, at most one for each core, that run tasks one after the other.
 
-They are started when there is a task for each of them, and end with this process.
+They are started when there is a task for each of them, and end with this process. Beside them there may be one for what
+takes long to load, which begins to do so as soon as a core is idle.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from queue import SimpleQueue
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, TypeVar
 
 from pulsar_backlog.interrupts import at_end
 from pulsar_backlog.logs import log_stream
-from pulsar_backlog.tasks.beside import begin_all
+from pulsar_backlog.tasks.beside import begin_all, do_own
 from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.shared import pickled_task
 from pulsar_backlog.tasks.worker import FORK, MESSAGE_BYTES, PATIENCE_SECONDS, STILL_THERE, message_of, number_of
@@ -39,6 +40,8 @@ _SETTINGS = {
 a scan takes 6 % less for 20 MB. For NumPy: no thread that a fork would lose."""
 
 _COMMAND = ("-P", "-m", "pulsar_backlog.tasks.worker")
+_NEEDED = ("pyarrow.parquet", "pulsar_backlog.scanning.ready")
+"""What most tasks import: once for all workers."""
 
 
 class WorkerDeathError(RuntimeError):
@@ -56,16 +59,39 @@ class TaskPool:
         self.cores = cores
         self._server: _Server | None = None
         self._workers: list[_Worker] = []
-        self._has_run = False
-        self._lock = Lock()
+        self._apart: dict[Callable[[None], object], _Worker] = {}
+        self._lock = RLock()
         at_end(self.close)
 
     def start(self, tasks: int) -> None:
         """Begin to start the processes that so many tasks need; to import takes them a second."""
         missing = min(self.cores, tasks) - len(self._workers)
         if missing > 0:
-            self._server = self._server or _Server()
+            self._server = self._server or _Server(_NEEDED)
             self._workers += [_Worker(self._server) for _ in range(missing)]
+
+    def start_apart(self, load: Callable[[None], object]) -> None:
+        """Begin to start a process beside the others, whose first task is to load something; once."""
+        with self._lock:
+            if load not in self._apart:
+                self._server = self._server or _Server(())
+                self._apart[load] = _Worker(self._server)
+                self._apart[load].send(pickled_task(load), None)
+
+    def run_apart(self, load: Callable[[None], object], task: Callable[[Input], Output], given: Input) -> Output:
+        """What a task gives in the process that loads this; for errors see `run`."""
+        with self._lock:
+            self.start_apart(load)
+            worker = self._apart[load]
+            worker.forget_task()
+            try:
+                worker.send(pickled_task(task), given)
+                do_own()
+                result: Output = worker.last_answer()
+            except BaseException:
+                self.close()  # so that no later task gets its answer
+                raise
+        return result
 
     def run(
         self,
@@ -86,9 +112,6 @@ class TaskPool:
         """
         with self._lock:
             self.start(len(inputs))
-            if inputs and not self._has_run:
-                self._has_run = True
-                begin_all()
             idle: SimpleQueue[_Worker] = SimpleQueue()
             for worker in self._workers:
                 worker.forget_task()
@@ -106,8 +129,11 @@ class TaskPool:
             results: list[Output] = []
             threads = ThreadPoolExecutor(self.cores)
             try:
-                for future in as_completed([threads.submit(run_one, given) for given in inputs]):
+                futures = [threads.submit(run_one, given) for given in inputs]
+                self._begin_others(len(inputs))
+                for future in as_completed(futures):
                     results.append(future.result())
+                    self._begin_others(len(inputs) - len(results))
                     done(results[-1])
             except BaseException:
                 self.close()  # so that no thread waits for an answer
@@ -116,29 +142,36 @@ class TaskPool:
                 threads.shutdown(cancel_futures=True)
         return results
 
+    def _begin_others(self, tasks_left: int) -> None:
+        """Let what may be done beside tasks begin where a core has none."""
+        if tasks_left < self.cores:
+            begin_all()
+
     def close(self) -> None:
         """End the processes at once, whatever they do; the next run starts others."""
-        for worker in self._workers:
+        workers = [*self._workers, *self._apart.values()]
+        for worker in workers:
             worker.kill()
         if self._server is not None:
             self._server.kill()
-        for worker in self._workers:
+        for worker in workers:
             worker.close()
         self._workers.clear()
+        self._apart.clear()
         self._server = None
 
 
 class _Server:
     """The process that imports what tasks need, once, and becomes a worker whenever it is asked to (by a fork)."""
 
-    def __init__(self) -> None:
+    def __init__(self, needed: Sequence[str]) -> None:
         # It imports what this process imports, from where it does.
         environment = _SETTINGS | os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._control, theirs = socket.socketpair()
         self._lock = Lock()
         with log_stream() as stream, theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own, no shell
-                [sys.executable, *_COMMAND], stdin=theirs.fileno(), stderr=stream, env=environment
+                [sys.executable, *_COMMAND, *needed], stdin=theirs.fileno(), stderr=stream, env=environment
             )
 
     def fork(self, inbox: int, outbox: int) -> None:
@@ -180,6 +213,7 @@ class _Worker:
         self._server = server
         self._inbox, self._outbox = os.fdopen(ours, "wb"), os.fdopen(theirs, "rb")
         self._has_task = False
+        self._answers_due = 0
         self.pid: int | None = None  # it tells when it is there
 
     def forget_task(self) -> None:
@@ -187,25 +221,51 @@ class _Worker:
         self._has_task = False
 
     def run(self, task_bytes: bytes, given: Any) -> Any:
-        """What the task gives for an input.
+        """What the task gives for an input, after what was sent before.
 
         Raises:
             WorkerDeathError: the process is gone.
-            Exception: what the task raised.
+            Exception: what the task raised, or one that was sent before.
         """
-        try:
+        self.send(task_bytes, given)
+        return self.last_answer()
+
+    def send(self, task_bytes: bytes, given: Any) -> None:
+        """Have it begin with a task as soon as it can.
+
+        Raises:
+            WorkerDeathError: the process is gone.
+        """
+        with self._death_told():
             self._inbox.write(pickle.dumps((None if self._has_task else task_bytes, given)))
             self._inbox.flush()
+        self._has_task = True
+        self._answers_due += 1
+
+    def last_answer(self) -> Any:
+        """What the task gives that was sent last, once those before are done; for errors see `run`."""
+        result = None
+        while self._answers_due:
+            result = self._answer()
+        return result
+
+    def _answer(self) -> Any:
+        with self._death_told():
             if self.pid is None:
                 self.pid = pickle.load(self._outbox)  # noqa: S301 - of a process that this one started
             result, error, trace = pickle.load(self._outbox)  # noqa: S301 - as above
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as broken:
-            raise WorkerDeathError(f"{WORKER_DIED} ({self._ended()})") from broken
-        self._has_task = True
+        self._answers_due -= 1
         if error is not None:
             error.add_note(trace)
             raise error
         return result
+
+    @contextmanager
+    def _death_told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as broken:
+            raise WorkerDeathError(f"{WORKER_DIED} ({self._ended()})") from broken
 
     def kill(self) -> None:
         """End it, while the server keeps its number for it; one that has not told its number ends with the server."""

@@ -1,6 +1,6 @@
 """A process that runs tasks for the one that started it, and the server that becomes one by a fork.
 
-    python -P -m pulsar_backlog.tasks.worker
+    python -P -m pulsar_backlog.tasks.worker [MODULE ...]    # what tasks will import, once for all of them
 
 Both end when nobody can ask them any more: the server's standard input is a socket to who started it, and a worker has
 pipes, and ends soon after the server.
@@ -13,6 +13,7 @@ import os
 import pickle
 import signal
 import socket
+import sys
 import threading
 import time
 import traceback
@@ -22,8 +23,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-NEEDED = ("pyarrow.parquet", "pulsar_backlog.scanning.ready")
-"""What most tasks import: once for all workers."""
 _LOOK_SECONDS = 1.0
 PATIENCE_SECONDS = 0.5
 """How long a process whose pipes are closed may take to be gone."""
@@ -42,7 +41,7 @@ def main() -> None:
     control = socket.socket(fileno=os.dup(0))
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)  # so that no worker holds on to the socket
-    for name in NEEDED:
+    for name in sys.argv[1:]:
         with suppress(Exception):  # a task that needs it says why it cannot be had
             import_module(name)
     gc.freeze()  # nothing of it ever goes

@@ -1,0 +1,55 @@
+"""Rules checked by a process of its own: the same rows and pages, and who asks loads nothing of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from healthy_audit import HEALTHY, frame
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.quality.apart import check_apart
+from pulsar_backlog.quality.check import check
+from pulsar_backlog.quality.rules import Rule
+from pulsar_backlog.quality.summaries import COLUMNS
+from tests.processes import fresh_python
+
+CONF = Path(__file__).parents[2] / "conf" / "quality"
+ROWS = {name: [{"subject": "odd", **HEALTHY[name]}] for name in COLUMNS}
+ROWS["ledger_summary"][0]["decoded"] = 3
+ROWS["topic_summary"].clear()
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from pulsar_backlog.quality.apart import begin_to_load, check_apart
+
+conf, rows, docs = json.loads(sys.argv[1])
+begin_to_load()
+made = check_apart(Path(conf), rows, Path(docs))
+print(json.dumps([len(made), [name for name in ("pandas", "great_expectations", "numba") if name in sys.modules]]))
+"""
+
+
+def test_a_process_apart_makes_the_same_rows_and_pages(rules: list[Rule], tmp_path: Path) -> None:
+    frames = {name: frame(name, *({"subject": "odd", **row} for row in rows)) for name, rows in ROWS.items()}
+    here = check(rules, frames, tmp_path / "here")
+    assert check_apart(CONF, ROWS, tmp_path / "apart") == here
+    assert {row["passed"] for row in here} == {True, False}
+    pages = [{path.relative_to(site).parts[:2] for path in site.rglob("*.html")} for site in tmp_path.iterdir()]
+    assert pages[0] == pages[1]
+    assert len(pages[0]) > 3
+
+
+def test_who_asks_loads_neither_pandas_nor_great_expectations(rules: list[Rule], tmp_path: Path) -> None:
+    done = fresh_python("-c", PROGRAM, json.dumps([str(CONF), ROWS, str(tmp_path / "docs")]))
+    assert done.returncode == 0, done.stderr
+    made, loaded = json.loads(done.stdout)
+    assert made == len(rules)
+    assert loaded == []
+
+
+def test_a_rule_that_cannot_work_is_a_mistake_of_the_user_here_too(tmp_path: Path) -> None:
+    (tmp_path / "odd.yaml").write_text("- id: odd\n", "utf-8")
+    with pytest.raises(UsageError, match=r"odd\.yaml: rule odd: .*summary"):
+        check_apart(tmp_path, ROWS, tmp_path / "docs")
