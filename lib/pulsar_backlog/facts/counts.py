@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from pulsar_backlog.facts import stretch_fold as fold
 from pulsar_backlog.facts.stretch import Bools, Stretch, equals
 from pulsar_backlog.wire.metadata import COMPRESSIONS
 
@@ -68,39 +69,35 @@ def _chosen(of: Callable[..., int], one: int | None, other: int | None) -> int |
 
 def counts_of(stretch: Stretch) -> Counts:
     """The counts of a stretch."""
-    batch = stretch.batch
-    chunks = stretch.nullable("num_chunks_from_msg")
-    # One chunk of one is a message of its own.
-    outside = ~stretch.is_marker & ~(chunks.present & (chunks.values > 1))
+    sums = stretch.folded.sums.tolist()
     return Counts(
         entries=len(stretch),
-        bytes=int(stretch.lengths.sum()),
-        messages=int((batch.or_one() * outside).sum()),
-        batches=_count(batch.present & ~stretch.is_marker),
-        chunk_entries=_count(stretch.is_chunk),
-        entries_with_uuid=_count(stretch.has_uuid),
-        checksum_mismatch=_count(stretch.is_damaged),
-        checksum_absent=_count(stretch.is_unchecked),
-        broker_timestamps=_count(stretch.broker_ms.present),
-        publish_time_nulls=_count(~stretch.publish_ms.present),
-        non_positive_lengths=_count(stretch.lengths <= 0),
+        bytes=sums[fold.BYTES],
+        messages=sums[fold.MESSAGES],
+        batches=sums[fold.BATCHES],
+        chunk_entries=sums[fold.CHUNK_ENTRIES],
+        entries_with_uuid=sums[fold.UUIDS],
+        checksum_mismatch=sums[fold.DAMAGED_COUNT],
+        checksum_absent=sums[fold.UNCHECKED_COUNT],
+        broker_timestamps=sums[fold.BROKER_TIMES],
+        publish_time_nulls=len(stretch) - sums[fold.PUBLISH_TIMES],
+        non_positive_lengths=sums[fold.NO_LENGTH],
     )
 
 
 def extremes_of(stretch: Stretch) -> Extremes:
     """The extremes of a stretch, which has an entry at least."""
-    both = stretch.publish_ms.present & stretch.broker_ms.present
-    skew = np.abs(stretch.publish_ms.values - stretch.broker_ms.values)[both]
+    folded = stretch.folded
     return Extremes(
-        first_entry_id=int(stretch.entry_ids.min()),
-        last_entry_id=int(stretch.entry_ids.max()),
-        last_byte=int((stretch.longs("offset") + stretch.stored_lengths).max()),
-        largest_entry_bytes=int(stretch.lengths.max()),
-        lowest_index=stretch.index.least(),
-        highest_index=stretch.index.most(),
-        oldest_stored_ms=stretch.stored_ms.least(),
-        newest_stored_ms=stretch.stored_ms.most(),
-        max_publish_skew_ms=int(skew.max()) if len(skew) else None,
+        first_entry_id=int(folded.extremes[fold.FIRST_ID]),
+        last_entry_id=int(folded.extremes[fold.LAST_ID]),
+        last_byte=int(folded.extremes[fold.LAST_BYTE]),
+        largest_entry_bytes=int(folded.extremes[fold.LARGEST]),
+        lowest_index=folded.extreme(fold.LOWEST_INDEX, fold.INDEXES),
+        highest_index=folded.extreme(fold.HIGHEST_INDEX, fold.INDEXES),
+        oldest_stored_ms=folded.extreme(fold.OLDEST_STORED, fold.STORED_TIMES),
+        newest_stored_ms=folded.extreme(fold.NEWEST_STORED, fold.STORED_TIMES),
+        max_publish_skew_ms=folded.extreme(fold.SKEW, fold.BOTH_TIMES),
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from pulsar_backlog.facts import entry_numbers as of
 from pulsar_backlog.facts.digest import DIGESTED, metadata_digests
-from pulsar_backlog.facts.stretch import Stretch, nullable, present
+from pulsar_backlog.facts.stretch import Stretch, nullable, numbers_of, present
 from pulsar_backlog.tables.arrow import arrow_schema, plain
 from pulsar_backlog.tables.noted_entries import TABLE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
@@ -22,16 +23,21 @@ _READ = list(dict.fromkeys(
 
 def noted_entries(stretch: Stretch) -> pa.RecordBatch | None:
     """The entries to note of a stretch, with the columns `noted_rows` reads; None when there is none."""
-    markers = stretch.nullable("marker_type")
-    wanted = stretch.is_damaged | (stretch.has_chunk_field & ~markers.present)
-    if markers.present.any():
-        wanted |= markers.present & np.isin(markers.values, (TXN_COMMIT, TXN_ABORT))
+    is_marker = stretch.has(of.MARKER)
+    wanted = stretch.has(of.DAMAGED) | (stretch.has(of.UUID | of.CHUNK_ID | of.CHUNKS) & ~is_marker)
+    if is_marker.any():
+        wanted |= is_marker & np.isin(numbers_of(stretch.rows.column("marker_type")), (TXN_COMMIT, TXN_ABORT))
     if not wanted.any():
         return None
     places = pa.array(np.flatnonzero(wanted))  # they are few: to look at each row of each column takes longer
-    encrypted = pa.array(stretch.present("encryption_keys"))
-    rows = stretch.rows.select(_READ).append_column("is_encrypted", encrypted).take(places)
-    return pa.RecordBatch.from_arrays([plain(column) for column in rows.columns], rows.schema.names)
+    columns = {name: _taken(stretch.rows.column(name), places) for name in _READ}
+    columns["is_encrypted"] = pa.array(present(stretch.rows.column("encryption_keys").take(places)))
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _taken(column: pa.Array, places: pa.Array) -> pa.Array:
+    """Some rows of a column; most columns hold nothing, to take of which takes longer than to make it."""
+    return plain(pa.nulls(len(places), column.type) if column.null_count == len(column) else column.take(places))
 
 
 def noted_rows(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.facts import entry_numbers as of
 from pulsar_backlog.facts.stretch import Bools, Stretch, equals
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.wire.metadata import FLAG_NOT_UTF8, FLAG_TIME_OUT_OF_RANGE, FLAG_UNKNOWN_FIELDS
@@ -28,7 +29,7 @@ class Places:
 
 def odd_entries(stretch: Stretch) -> dict[str, Places]:
     """The odd entries of a stretch, by code."""
-    masks = {MISMATCH: stretch.is_damaged, ABSENT: stretch.is_unchecked} | _flagged(stretch)
+    masks = {MISMATCH: stretch.has(of.DAMAGED), ABSENT: stretch.has(of.UNCHECKED)} | _flagged(stretch)
     return {code: _places(stretch, mask) for code, mask in sorted(masks.items()) if mask.any()}
 
 

@@ -13,20 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from pulsar_backlog.facts.steps import (
-    FARTHEST,
-    PUBLISH_TOLERANCE_MS,
-    STEPS,
-    PublishTimes,
-    Step,
-    add_steps,
-    clamped,
-    late_entries,
-    neighbours,
-    steps_of,
-)
-from pulsar_backlog.facts.stretch import Bools, Nullable, Stretch
-from pulsar_backlog.wire.arrays import Int64s
+from pulsar_backlog.facts import entry_numbers as of
+from pulsar_backlog.facts import stretch_fold as fold
+from pulsar_backlog.facts.steps import STEPS, PublishTimes, Step, add_steps, clamped, late_entries, steps_of
+from pulsar_backlog.facts.stretch import Stretch
+from pulsar_backlog.facts.stretch_fold import FARTHEST, PUBLISH_TOLERANCE_MS
 
 Timed = tuple[int, int]
 """A time in milliseconds, and the entry that has it."""
@@ -96,25 +87,23 @@ class Order:
 
 def order_of(stretch: Stretch) -> Order:
     """The order of entries, of which there must be one."""
-    index, broker_ms, publish_ms = stretch.index, stretch.broker_ms, stretch.told_publish_ms
-    seek_ms = broker_ms.or_else(publish_ms)
-    ids, wire_ms = stretch.entry_ids, stretch.wire_publish_ms
-    with_index, with_time = index.ends(), broker_ms.ends()
+    folded, broker_ms = stretch.folded, stretch.numbers[of.BROKER_MS]
+    first_indexed, last_indexed, first_timed, last_timed = folded.places.tolist()
     return Order(
         first=_edge(stretch, 0),
         last=_edge(stretch, len(stretch) - 1),
-        first_indexed=_edge(stretch, with_index[0]) if with_index else None,
-        last_index=index.at(with_index[1]) if with_index else None,
-        first_timed=(int(broker_ms.values[with_time[0]]), int(ids[with_time[0]])) if with_time else None,
-        last_broker_ms=broker_ms.at(with_time[1]) if with_time else None,
-        newest_publish_ms=publish_ms.most(),
-        oldest_publish=_earliest(publish_ms, ids),
-        earliest=_earliest(seek_ms, ids),
-        latest=_latest(seek_ms, ids),
-        not_ascending=_count(ids[1:] <= ids[:-1]),
-        index_backwards=_count((index.values[1:] <= index.values[:-1]) & neighbours(index.present)),
-        broker_backwards=_count((broker_ms.values[1:] < broker_ms.values[:-1]) & neighbours(broker_ms.present)),
-        publish_backwards=_count(wire_ms[1:] < wire_ms[:-1]),
+        first_indexed=None if first_indexed < 0 else _edge(stretch, first_indexed),
+        last_index=None if last_indexed < 0 else int(stretch.numbers[of.INDEX_NUMBER][last_indexed]),
+        first_timed=None if first_timed < 0 else (int(broker_ms[first_timed]), int(stretch.entry_ids[first_timed])),
+        last_broker_ms=None if last_timed < 0 else int(broker_ms[last_timed]),
+        newest_publish_ms=folded.extreme(fold.NEWEST_TOLD, fold.TOLD_TIMES),
+        oldest_publish=_timed(stretch, fold.OLDEST_TOLD, fold.TOLD_TIMES),
+        earliest=_timed(stretch, fold.EARLIEST, fold.SEEK_TIMES),
+        latest=_timed(stretch, fold.LATEST, fold.SEEK_TIMES),
+        not_ascending=int(folded.sums[fold.NOT_ASCENDING]),
+        index_backwards=int(folded.sums[fold.INDEX_BACKWARDS]),
+        broker_backwards=int(folded.sums[fold.BROKER_BACKWARDS]),
+        publish_backwards=int(folded.sums[fold.PUBLISH_BACKWARDS]),
         steps=steps_of(stretch),
     )
 
@@ -180,31 +169,23 @@ def _steps_at_seam(before: Order, after: Order) -> Iterable[tuple[str, Step]]:
 
 
 def _edge(stretch: Stretch, place: int) -> Edge:
-    count = stretch.counted_batch.at(place)
-    damaged = bool(stretch.is_damaged[place])
+    flag, numbers = int(stretch.flags[place]), [int(of_all[place]) for of_all in stretch.numbers]
+    is_batch = flag & (of.BATCH | of.TRANSACTION) == of.BATCH
     return Edge(
-        entry_id=int(stretch.entry_ids[place]),
-        index=stretch.index.at(place),
-        messages=None if damaged else max(1 if count is None else count, 1),
-        first_message_index=None if damaged else stretch.first_message_index(np.array([place])).at(0),
-        has_metadata=bool(stretch.has_metadata[place]),
-        broker_ms=stretch.broker_ms.at(place),
-        publish_time_ms=int(stretch.wire_publish_ms[place]),
+        entry_id=numbers[of.ENTRY_ID],
+        index=numbers[of.INDEX_NUMBER] if flag & of.INDEX else None,
+        messages=None if flag & of.DAMAGED else max(numbers[of.BATCH_SIZE], 1) if is_batch else 1,
+        first_message_index=stretch.first_message_index(np.array([place])).at(0),
+        has_metadata=bool(flag & of.METADATA),
+        broker_ms=numbers[of.BROKER_MS] if flag & of.BROKER else None,
+        publish_time_ms=numbers[of.WIRE_MS],
     )
 
 
-def _earliest(times: Nullable, entry_ids: Int64s) -> Timed | None:
-    earliest = times.least()
-    return None if earliest is None else (earliest, int(entry_ids[times.present & (times.values == earliest)].min()))
-
-
-def _latest(times: Nullable, entry_ids: Int64s) -> Timed | None:
-    latest = times.most()
-    return None if latest is None else (latest, int(entry_ids[times.present & (times.values == latest)].max()))
-
-
-def _count(when: Bools) -> int:
-    return int(np.count_nonzero(when))
+def _timed(stretch: Stretch, place: int, count: int) -> Timed | None:
+    """An extreme with the entry that has it, whose id is the next one."""
+    time_ms = stretch.folded.extreme(place, count)
+    return None if time_ms is None else (time_ms, int(stretch.folded.extremes[place + 1]))
 
 
 Value = TypeVar("Value", int, Timed)

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from pulsar_backlog.facts.entry_numbers import (
+    BATCH,
+    BATCH_SIZE,
+    BROKER,
+    BROKER_MS,
+    CHUNK,
+    CHUNK_COUNT,
+    CHUNK_ID,
+    CHUNKS,
+    DAMAGED,
+    LENGTH,
+    MARKER,
+    PAYLOAD_LENGTH,
+    PAYLOAD_OFFSET,
+    PUBLISH,
+    PUBLISH_MS,
+    REPLICATED,
+)
 from pulsar_backlog.wire.loops import Loop
-
-MARKER, DAMAGED, BATCH, CHUNKS, TIMED, OWN = (1 << bit for bit in range(6))
-"""What is known of an entry: a marker; damaged; says a batch's or a message's chunks' number; has a time of storing;
-has both clocks of an undamaged message that was not replicated."""
-
-LENGTH, PAYLOAD_LENGTH, PAYLOAD_OFFSET, BATCH_SIZE, NUM_CHUNKS, CHUNK_ID, STORED_MS, AHEAD_MS = range(8)
-"""Numbers of each entry."""
 
 ENTRIES, MARKERS, CHUNK_ENTRIES, SINGLES, SINGLE_BYTES, BATCHES, BATCHED, BYTES, CHUNK_BYTES, LARGEST = range(10)
 """Sums of each producer, and the bytes of its largest entry."""
@@ -32,19 +43,18 @@ def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, 
     Args:
         codes: producer of each entry.
         flags: what is known of each.
-        numbers: int64[8, n], what each says.
+        numbers: an int64[n] for each kind of number.
         sums: int64[producers, 10], 0 before.
         times: int64[producers, 4], the first ones the largest number before, the last ones the smallest.
         places: int64[producers, 7], -1 before.
     """
     for row in range(len(codes)):
         one, flag = codes[row], flags[row]
-        message = flag & MARKER == 0
-        sound = flag & DAMAGED == 0
-        chunk = message and flag & CHUNKS != 0 and numbers[NUM_CHUNKS, row] > 1
-        _add(sums[one], numbers[:, row], flag, message, chunk)
-        if sound and flag & TIMED:
-            stored_ms = numbers[STORED_MS, row]
+        message, sound = flag & MARKER == 0, flag & DAMAGED == 0
+        chunk = message and flag & CHUNKS != 0 and numbers[CHUNK_COUNT][row] > 1
+        _add(sums[one], numbers, row, flag, chunk)
+        if sound and flag & (BROKER | PUBLISH):
+            stored_ms = numbers[BROKER_MS][row] if flag & BROKER else numbers[PUBLISH_MS][row]
             times[one, FIRST_MS] = min(times[one, FIRST_MS], stored_ms)
             times[one, LAST_MS] = max(times[one, LAST_MS], stored_ms)
             if chunk:
@@ -58,44 +68,48 @@ def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, 
             if sound:
                 places[one, LAST] = row
         if chunk and sound:
-            _largest_chunk(places[one], numbers, row)
-        best = places[one, AHEAD]
-        if flag & OWN and (best < 0 or numbers[AHEAD_MS, row] >= numbers[AHEAD_MS, best]):
-            places[one, AHEAD] = row
+            _largest_chunk(places[one], numbers, row, flag)
+        # The message that came fastest tells most about the clock: queues and replication only add to its age.
+        if flag & (MARKER | DAMAGED | REPLICATED | BROKER | PUBLISH) == BROKER | PUBLISH:
+            best = places[one, AHEAD]
+            if best < 0 or _ahead_ms(numbers, row) >= _ahead_ms(numbers, best):
+                places[one, AHEAD] = row
 
 
 @Loop
-def _add(sums: Any, numbers: Any, flag: int, message: bool, chunk: bool) -> None:
+def _ahead_ms(numbers: Any, row: int) -> Any:
+    return numbers[PUBLISH_MS][row] - numbers[BROKER_MS][row]
+
+
+@Loop
+def _add(sums: Any, numbers: Any, row: int, flag: int, chunk: bool) -> None:
     sums[ENTRIES] += 1
-    sums[BYTES] += numbers[LENGTH]
-    sums[LARGEST] = max(sums[LARGEST], numbers[LENGTH])
-    if not message:
+    sums[BYTES] += numbers[LENGTH][row]
+    sums[LARGEST] = max(sums[LARGEST], numbers[LENGTH][row])
+    if flag & MARKER:
         sums[MARKERS] += 1
         return
     if chunk:
         sums[CHUNK_ENTRIES] += 1
-        sums[CHUNK_BYTES] += numbers[PAYLOAD_LENGTH]
+        sums[CHUNK_BYTES] += numbers[PAYLOAD_LENGTH][row]
     if flag & BATCH:
         sums[BATCHES] += 1
-        sums[BATCHED] += numbers[BATCH_SIZE]
+        sums[BATCHED] += numbers[BATCH_SIZE][row]
     elif flag & CHUNKS == 0:
         sums[SINGLES] += 1
-        sums[SINGLE_BYTES] += numbers[PAYLOAD_LENGTH]
+        sums[SINGLE_BYTES] += numbers[PAYLOAD_LENGTH][row]
 
 
 @Loop
-def _largest_chunk(places: Any, numbers: Any, row: int) -> None:
+def _largest_chunk(places: Any, numbers: Any, row: int, flag: int) -> None:
     """Note an undamaged chunk where its header or its slice is the largest yet; of equal ones the last counts."""
+    headers, payloads, lengths = numbers[PAYLOAD_OFFSET], numbers[PAYLOAD_LENGTH], numbers[LENGTH]
     best = places[HEADER]
-    if best < 0 or numbers[PAYLOAD_OFFSET, row] >= numbers[PAYLOAD_OFFSET, best]:
+    if best < 0 or headers[row] >= headers[best]:
         places[HEADER] = row
     # A full slice: those before the last are all as large as the producer may make them.
-    if numbers[CHUNK_ID, row] >= numbers[NUM_CHUNKS, row] - 1:
+    if flag & CHUNK_ID == 0 or numbers[CHUNK][row] >= numbers[CHUNK_COUNT][row] - 1:
         return
-    best, payload = places[SLICE], numbers[PAYLOAD_LENGTH, row]
-    if (
-        best < 0
-        or payload > numbers[PAYLOAD_LENGTH, best]
-        or (payload == numbers[PAYLOAD_LENGTH, best] and numbers[LENGTH, row] >= numbers[LENGTH, best])
-    ):
+    best, payload = places[SLICE], payloads[row]
+    if best < 0 or payload > payloads[best] or (payload == payloads[best] and lengths[row] >= lengths[best]):
         places[SLICE] = row

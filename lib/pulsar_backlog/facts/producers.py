@@ -9,15 +9,15 @@ holds few, lets them go when they are `MOST_HELD`, and whoever reads the table a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pulsar_backlog.facts import entry_numbers as of
 from pulsar_backlog.facts import producer_fold as fold
 from pulsar_backlog.facts.grouping import grouped_by
-from pulsar_backlog.facts.stretch import Bools, Nullable, Stretch, nullable, present
+from pulsar_backlog.facts.stretch import Bools, Nullable, Stretch, nullable, numbers_of, present
 from pulsar_backlog.tables.arrow import arrow_schema, plain
 from pulsar_backlog.tables.producer_facts import TABLE
 from pulsar_backlog.wire.arrays import Int64s
@@ -50,11 +50,11 @@ def producer_rows(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     """One row per producer of a stretch."""
     names = stretch.rows.column("producer_name")
     groups = grouped_by(names)
-    numbers = _numbers(stretch)
+    numbers = stretch.numbers
     sums = np.zeros((len(groups), fold.SUM_COUNT), dtype=np.int64)
     times = np.tile(np.array([_NEVER, -_NEVER] * 2), (len(groups), 1))
     places = np.full((len(groups), fold.PLACE_COUNT), -1, dtype=np.int64)
-    fold.fold_producers(groups.codes, _flags(stretch), numbers, sums, times, places)
+    fold.fold_producers(groups.codes, stretch.flags, numbers, sums, times, places)
     columns: dict[str, pa.Array] = {name: pa.array(sums[:, at]) for at, name in enumerate(_SUMS)}
     for at, name in enumerate(_TIMES):
         columns[name] = _array(Nullable(times[:, at], np.abs(times[:, at]) != _NEVER))
@@ -86,52 +86,20 @@ def added_up(rows: pa.RecordBatch) -> pa.RecordBatch:
     return _batch(columns, {}, len(groups))
 
 
-def _flags(stretch: Stretch) -> npt.NDArray[np.uint8]:
-    """What is known of each entry, as the loop wants it."""
-    # The message that came fastest tells most about the clock: queues and replication only add to its age.
-    own = ~(stretch.is_marker | stretch.is_damaged | stretch.present("replicated_from"))
-    own &= stretch.publish_ms.present & stretch.broker_ms.present
-    flags = np.zeros(len(stretch), dtype=np.uint8)
-    for flag, when in (
-        (fold.MARKER, stretch.is_marker),
-        (fold.DAMAGED, stretch.is_damaged),
-        (fold.BATCH, stretch.batch.present),
-        (fold.CHUNKS, stretch.present("num_chunks_from_msg")),
-        (fold.TIMED, stretch.stored_ms.present),
-        (fold.OWN, own),
-    ):
-        flags |= when * np.uint8(flag)
-    return flags
-
-
-def _numbers(stretch: Stretch) -> Int64s:
-    """What each entry says, as the loop wants it."""
-    chunk_id = stretch.nullable("chunk_id")
-    return np.stack((
-        stretch.lengths,
-        stretch.longs("payload_length"),
-        stretch.longs("payload_offset"),
-        stretch.batch.values,
-        stretch.longs("num_chunks_from_msg"),
-        np.where(chunk_id.present, chunk_id.values, _NEVER),
-        stretch.stored_ms.values,
-        stretch.publish_ms.values - stretch.broker_ms.values,
-    ))  # fmt: skip
-
-
-def _places(stretch: Stretch, numbers: Int64s, places: Int64s) -> dict[str, pa.Array]:
+def _places(stretch: Stretch, numbers: Sequence[Int64s], places: Int64s) -> dict[str, pa.Array]:
     """Columns that name entries."""
     rows = {name: np.maximum(places[:, at], 0) for name, at in _PLACES.items()}
-    first = rows["first"]
+    first, ahead = rows["first"], rows["clock_ahead"]
+    ahead_ms = numbers[of.PUBLISH_MS][ahead] - numbers[of.BROKER_MS][ahead]
     columns: dict[str, dict[str, pa.Array]] = {
-        "first": {"index": _array(stretch.first_message_index(first) & ~stretch.is_damaged[first])},
-        "last": {"sequence_id": pa.array(stretch.longs("sequence_id")[rows["last"]])},
-        "largest_header": {"bytes": pa.array(numbers[fold.PAYLOAD_OFFSET, rows["largest_header"]])},
+        "first": {"index": _array(stretch.first_message_index(first))},
+        "last": {"sequence_id": pa.array(numbers_of(stretch.rows.column("sequence_id"))[rows["last"]])},
+        "largest_header": {"bytes": pa.array(numbers[of.PAYLOAD_OFFSET][rows["largest_header"]])},
         "largest_slice": {
-            "bytes": pa.array(numbers[fold.PAYLOAD_LENGTH, rows["largest_slice"]]),
-            "length": pa.array(numbers[fold.LENGTH, rows["largest_slice"]]),
+            "bytes": pa.array(numbers[of.PAYLOAD_LENGTH][rows["largest_slice"]]),
+            "length": pa.array(numbers[of.LENGTH][rows["largest_slice"]]),
         },
-        "clock_ahead": {"ms": pa.array(numbers[fold.AHEAD_MS, rows["clock_ahead"]])},
+        "clock_ahead": {"ms": pa.array(ahead_ms)},
     }
     return {
         name: _place(name, stretch, rows[name], places[:, at] < 0, columns.get(name, {}))

@@ -7,13 +7,18 @@ cells of two stretches make those of both together, wherever they were cut.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from pulsar_backlog.facts import stretch_fold as fold
+from pulsar_backlog.facts.entry_numbers import BROKER, BROKER_MS, LENGTH, PUBLISH, PUBLISH_MS, UUID
 from pulsar_backlog.facts.stretch import Stretch
 from pulsar_backlog.wire.arrays import Int64s
+from pulsar_backlog.wire.loops import Loop
 
 CELLS = 128
+_SUM_COUNT = 3
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,29 @@ class Sizes:
 
 def sizes_of(stretch: Stretch) -> Sizes:
     """The sizes of a stretch; entries of no known time are left out."""
-    timed = stretch.stored_ms.present
-    entries, chunks = np.ones(len(stretch), dtype=np.int64), stretch.has_uuid.astype(np.int64)
-    sums, times = np.stack((entries, stretch.lengths, chunks)), stretch.stored_ms.values
-    return _cells(times, sums, 1) if timed.all() else _cells(times[timed], sums[:, timed], 1)
+    oldest_ms, newest_ms = (
+        stretch.folded.extreme(place, fold.STORED_TIMES) for place in (fold.OLDEST_STORED, fold.NEWEST_STORED)
+    )
+    if oldest_ms is None or newest_ms is None:
+        return Sizes(1, np.empty(0, np.int64), np.empty((_SUM_COUNT, 0), np.int64))
+    width = width_ms(oldest_ms, newest_ms)
+    first, sums = oldest_ms // width, np.zeros((_SUM_COUNT, CELLS), dtype=np.int64)
+    _fold_sizes(stretch.flags, stretch.numbers, first, _shift(width), sums)
+    used = np.flatnonzero(sums[0])
+    return Sizes(width, (first + used) * width, sums[:, used])
+
+
+@Loop
+def _fold_sizes(flags: Any, numbers: Any, first: int, shift: int, sums: Any) -> None:
+    """Add entries to their cells, of `first` and those after it."""
+    for row in range(len(flags)):
+        flag = flags[row]
+        if flag & (BROKER | PUBLISH):
+            time_ms = numbers[BROKER_MS][row] if flag & BROKER else numbers[PUBLISH_MS][row]
+            cell = (time_ms >> shift) - first
+            sums[0, cell] += 1
+            sums[1, cell] += numbers[LENGTH][row]
+            sums[2, cell] += flag & UUID != 0
 
 
 def width_ms(first_ms: int, last_ms: int, least_ms: int = 1) -> int:
@@ -54,14 +78,15 @@ def width_ms(first_ms: int, last_ms: int, least_ms: int = 1) -> int:
     return width
 
 
-def _cells(times: Int64s, sums: Int64s, least_ms: int) -> Sizes:
-    if not len(times):
-        return Sizes(1, times, sums)
-    first_ms = int(times.min())
-    width = width_ms(first_ms, int(times.max()), least_ms)
-    cells = times // width - first_ms // width
-    used = np.flatnonzero(np.bincount(cells))
-    added = np.zeros((len(sums), int(cells.max()) + 1), dtype=np.int64)
-    for into, values in zip(added, sums, strict=True):
-        np.add.at(into, cells, values)
-    return Sizes(width, (used + first_ms // width) * width, added[:, used])
+def _shift(width: int) -> int:
+    return width.bit_length() - 1
+
+
+def _cells(starts: Int64s, sums: Int64s, least_ms: int) -> Sizes:
+    """Cells of at least this width, from others whose order is any."""
+    width = width_ms(int(starts.min()), int(starts.max()), least_ms)
+    cells = starts >> _shift(width)
+    order = np.argsort(cells, kind="stable")
+    cells, sums = cells[order], sums[:, order]
+    firsts = np.flatnonzero(np.concatenate(([True], cells[1:] != cells[:-1])))
+    return Sizes(width, cells[firsts] * width, np.add.reduceat(sums, firsts, axis=1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from pulsar_backlog.facts import entry_numbers as of
+from pulsar_backlog.facts import stretch_fold as fold
 from pulsar_backlog.facts.steps import PublishTimes
 from pulsar_backlog.facts.stretch import Nullable, Stretch, nullable
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -15,10 +17,11 @@ from pulsar_backlog.wire.arrays import Int64s
 def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     """One row: a stretch of at least one entry."""
     schema = arrow_schema(TABLE)
-    ids, lengths, messages = stretch.entry_ids, stretch.lengths, stretch.message_counts
-    publish_ms, broker_ms = stretch.wire_publish_ms, stretch.broker_ms
-    untimed = np.flatnonzero(~stretch.told_publish_ms.present)
-    consecutive = bool((np.diff(ids) == 1).all())
+    rows, sums, ids = stretch.rows, stretch.folded.sums, stretch.entry_ids
+    messages = _message_counts(stretch)
+    broker_ms = stretch.numbers[of.BROKER_MS]
+    timed = stretch.has(of.BROKER) if sums[fold.BROKER_TIMES] < len(ids) else None
+    untold = sums[fold.TOLD_TIMES] < len(ids)
     values = {
         "cluster": cluster,
         "topic": stretch.topic,
@@ -27,17 +30,19 @@ def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
         "last_entry_id": int(ids[-1]),
         "entries": len(ids),
         "messages": int(messages.sum()),
-        "bytes": int(lengths.sum()),
-        "first_publish_time_ms": int(publish_ms[0]),
-        "first_broker_time_ms": broker_ms.at(0),
+        "bytes": int(sums[fold.BYTES]),
+        "first_publish_time_ms": int(stretch.numbers[of.WIRE_MS][0]),
+        "first_broker_time_ms": int(broker_ms[0]) if stretch.flags[0] & of.BROKER else None,
     }
     lists = {
-        "entry_ids": None if consecutive else ids,
-        "lengths": lengths,
+        "entry_ids": ids if sums[fold.JUMPS] else None,
+        "lengths": rows.column("length"),
         "message_counts": messages,
-        "publish_times_ms": publish_ms,
-        "broker_times_ms": broker_ms if broker_ms.present.any() else None,
-        "untimed": untimed if len(untimed) else None,
+        "publish_times_ms": rows.column("publish_time_ms"),
+        "broker_times_ms": pa.array(broker_ms, mask=None if timed is None else ~timed)
+        if sums[fold.BROKER_TIMES]
+        else None,
+        "untimed": np.flatnonzero(~stretch.told_publish_ms.present) if untold else None,
     }
     arrays = [
         _list(lists[field.name], field.type) if field.name in lists else pa.array([values[field.name]], field.type)
@@ -71,10 +76,15 @@ def broker_times_of(rows: pa.RecordBatch, row: int) -> Nullable | None:
     return nullable(times.values) if times.is_valid else None
 
 
-def _list(values: Int64s | Nullable | None, kind: pa.ListType) -> pa.Array:
+def _message_counts(stretch: Stretch) -> Int64s:
+    """Messages in each entry: none in a marker, one in a bare one."""
+    batch = stretch.numbers[of.BATCH_SIZE] + (stretch.flags & of.BATCH == 0)
+    return np.asarray(np.maximum(batch, 0) * ~stretch.has(of.MARKER))
+
+
+def _list(values: Int64s | pa.Array | None, kind: pa.ListType) -> pa.Array:
     """A column of one list."""
     if values is None:
         return pa.nulls(1, kind)
-    items = pa.array(values.values, mask=~values.present) if isinstance(values, Nullable) else pa.array(values)
-    items = items.cast(kind.value_type)
+    items = pa.array(values).cast(kind.value_type)
     return pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items, type=kind)

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.facts import entry_numbers as of
+from pulsar_backlog.facts import stretch_fold as fold
+from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.wire.arrays import Int64s
 
 Bools = npt.NDArray[np.bool_]
 
 _MICROS_IN_MILLI = 1000
+_LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+_PRESENT = {
+    of.MARKER: "marker_type", of.BATCH: "num_messages_in_batch", of.CHUNKS: "num_chunks_from_msg",
+    of.CHUNK_ID: "chunk_id", of.UUID: "uuid", of.TRANSACTION: "txnid_most_bits", of.INDEX: "index",
+    of.BROKER: "broker_timestamp", of.PUBLISH: "publish_time", of.REPLICATED: "replicated_from",
+}  # fmt: skip
+"""Bits that say that a column is not null."""
+
+_NUMBERS = {
+    of.ENTRY_ID: "entry_id", of.LENGTH: "length", of.PAYLOAD_LENGTH: "payload_length",
+    of.PAYLOAD_OFFSET: "payload_offset", of.BATCH_SIZE: "num_messages_in_batch", of.CHUNK_COUNT: "num_chunks_from_msg",
+    of.CHUNK: "chunk_id", of.INDEX_NUMBER: "index", of.BROKER_MS: "broker_timestamp", of.PUBLISH_MS: "publish_time",
+    of.WIRE_MS: "publish_time_ms",
+}  # fmt: skip
 
 COLUMNS = (
     "topic", "ledger_id", "entry_id", "offset", "length", "block_length", "payload_offset", "payload_length",
@@ -27,54 +45,36 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Nullable:
-    """Whole numbers that may be absent; `values` are 0 where they are.
-
-    So numbers are chosen by a product or a sum, which takes a fifth of the time of `np.where`.
-    """
+    """Whole numbers that may be absent; `values` are 0 where they are."""
 
     values: Int64s
     present: Bools
-
-    def __and__(self, wanted: Bools) -> Nullable:
-        """The same, absent where not wanted."""
-        if wanted.all():
-            return self
-        present = self.present & wanted
-        return Nullable(self.values * present, present)
-
-    def or_else(self, other: Nullable) -> Nullable:
-        """The other's number where this one is absent."""
-        if self.present.all():
-            return self
-        return Nullable(self.values + other.values * ~self.present, self.present | other.present)
-
-    def or_one(self) -> Int64s:
-        """The numbers, 1 where there is none."""
-        return self.values + ~self.present
 
     def at(self, place: int) -> int | None:
         """The number at a place, or None."""
         return int(self.values[place]) if self.present[place] else None
 
-    def least(self) -> int | None:
-        """The smallest number, or None."""
-        numbers = self._numbers()
-        return int(numbers.min()) if len(numbers) else None
-
     def most(self) -> int | None:
         """The largest number, or None."""
-        numbers = self._numbers()
+        numbers = self.values if self.present.all() else self.values[self.present]
         return int(numbers.max()) if len(numbers) else None
 
-    def ends(self) -> tuple[int, int] | None:
-        """The first and the last place of a number, or None."""
-        first = int(self.present.argmax()) if len(self.present) else 0
-        if not self.present[first : first + 1].any():
-            return None
-        return first, len(self.present) - 1 - int(self.present[::-1].argmax())
 
-    def _numbers(self) -> Int64s:
-        return self.values if self.present.all() else self.values[self.present]
+@dataclass
+class Folded:
+    """What `stretch_fold` makes of entries, as it describes it."""
+
+    sums: Int64s = field(default_factory=lambda: np.zeros(fold.SUM_COUNT, np.int64))
+    extremes: Int64s = field(
+        default_factory=lambda: np.repeat([_MOST, _LEAST], [fold.LEAST_COUNT, fold.EXTREME_COUNT - fold.LEAST_COUNT])
+    )
+    places: Int64s = field(default_factory=lambda: np.full(fold.PLACE_COUNT, -1))
+    steps: Int64s = field(default_factory=lambda: np.zeros((fold.STEP_COUNT, 3), np.int64))
+    evidence: Int64s = field(default_factory=lambda: np.zeros((fold.STEP_COUNT, MAX_EVIDENCE), np.int64))
+
+    def extreme(self, place: int, count: int) -> int | None:
+        """An extreme; None where none of those that this sum counts is there."""
+        return int(self.extremes[place]) if self.sums[count] else None
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,6 @@ class Stretch:
         return int(self.rows.num_rows)
 
     @cached_property
-    def _columns(self) -> dict[str, Nullable]:
-        """Columns that were asked for."""
-        return {}
-
-    @cached_property
     def topic(self) -> str | None:
         """The topic of all of them."""
         return self.rows.column("topic")[0].as_py()  # type: ignore[no-any-return]
@@ -101,130 +96,74 @@ class Stretch:
         """The ledger of all of them."""
         return int(self.rows.column("ledger_id")[0].as_py())
 
-    def longs(self, name: str) -> Int64s:
-        """A column of whole numbers that is never null."""
-        return self.nullable(name).values
+    @cached_property
+    def numbers(self) -> tuple[Int64s, ...]:
+        """What each entry says, by the places of `facts.entry_numbers`."""
+        numbers = {place: numbers_of(self.rows.column(name)) for place, name in _NUMBERS.items()}
+        numbers[of.END] = numbers_of(self.rows.column("offset")) + self._stored_lengths()
+        return tuple(numbers[place] for place in range(len(numbers)))
+
+    def _stored_lengths(self) -> Int64s:
+        """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
+        blocks, lengths = self.rows.column("block_length"), self.rows.column("length")
+        return numbers_of(
+            lengths if blocks.null_count == len(blocks) else pc.coalesce(blocks, lengths.cast(blocks.type))
+        )
+
+    @cached_property
+    def flags(self) -> npt.NDArray[np.uint16]:
+        """What is known of each entry: bits of `facts.entry_numbers`."""
+        flags = np.zeros(len(self), dtype=np.uint16)
+        for flag, name in _PRESENT.items():
+            column = self.rows.column(name)
+            if not column.null_count:
+                flags |= np.uint16(flag)
+            elif column.null_count < len(column):
+                flags |= present(column) * np.uint16(flag)
+        checksums = self.rows.column("checksum_state")
+        flags |= equals(checksums, "mismatch") * np.uint16(of.DAMAGED)
+        flags |= equals(checksums, "absent") * np.uint16(of.UNCHECKED)
+        flags |= self.rows.column("has_broker_metadata").to_numpy(zero_copy_only=False) * np.uint16(of.METADATA)
+        return flags
+
+    @cached_property
+    def folded(self) -> Folded:
+        """What the compiled loop makes of all of them."""
+        folded = Folded()
+        fold.fold_stretch(self.flags, self.numbers, self.topic is not None, *vars(folded).values())
+        return folded
+
+    def has(self, bits: int) -> Bools:
+        """Whether an entry has any of these."""
+        return np.asarray(self.flags & np.uint16(bits) != 0)
+
+    def has_only(self, wanted: int, others: int) -> Bools:
+        """Whether an entry has all of the wanted bits and none of the others."""
+        return np.asarray(self.flags & np.uint16(wanted | others) == wanted)
 
     @property
-    def stored_lengths(self) -> Int64s:
-        """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
-        blocks = self.nullable("block_length")
-        if not blocks.present.any():
-            return self.lengths
-        return np.where(blocks.present, blocks.values, self.lengths)
-
-    def nullable(self, name: str) -> Nullable:
-        """A column of whole numbers, or of times as milliseconds, that may be null."""
-        if name not in self._columns:
-            self._columns[name] = nullable(self.rows.column(name))
-        return self._columns[name]
-
-    def present(self, name: str) -> Bools:
-        """Where a column is not null."""
-        return present(self.rows.column(name))
-
-    @cached_property
     def entry_ids(self) -> Int64s:
         """Ids."""
-        return self.longs("entry_id")
+        return self.numbers[of.ENTRY_ID]
 
-    @cached_property
-    def lengths(self) -> Int64s:
-        """Bytes of each entry."""
-        return self.longs("length")
-
-    @cached_property
-    def is_marker(self) -> Bools:
-        """Whether it is a marker, which is no message."""
-        return self.present("marker_type")
-
-    @cached_property
-    def is_damaged(self) -> Bools:
-        """Whether its checksum does not agree, so that it says nothing certain about itself."""
-        return equals(self.rows.column("checksum_state"), "mismatch")
-
-    @cached_property
-    def is_unchecked(self) -> Bools:
-        """Whether it carries no checksum."""
-        return equals(self.rows.column("checksum_state"), "absent")
-
-    @cached_property
-    def has_uuid(self) -> Bools:
-        """Whether it has a chunk uuid."""
-        return self.present("uuid")
-
-    @cached_property
-    def has_chunk_field(self) -> Bools:
-        """Whether it has any of the fields of a chunk."""
-        return self.has_uuid | self.present("chunk_id") | self.present("num_chunks_from_msg")
-
-    @cached_property
-    def is_chunk(self) -> Bools:
-        """Whether it carries chunk fields and is a message of a known topic."""
-        if self.topic is None:
-            return np.zeros(len(self), dtype=np.bool_)
-        return self.has_chunk_field & ~self.is_marker
-
-    @cached_property
-    def batch(self) -> Nullable:
-        """Messages that its batch says it holds; absent where it is no batch."""
-        return self.nullable("num_messages_in_batch")
-
-    @cached_property
-    def counted_batch(self) -> Nullable:
-        """Messages by which its batch moves the broker's index on; absent where that moves on by one.
-
-        Brokers append an entry of a transaction without its count of messages (TopicTransactionBuffer).
-        """
-        return self.batch & ~self.present("txnid_most_bits")
-
-    @cached_property
-    def message_counts(self) -> Int64s:
-        """Messages in it: none in a marker, one in a bare one."""
-        return np.maximum(self.batch.or_one(), 0) * ~self.is_marker
-
-    @cached_property
-    def index(self) -> Nullable:
-        """The broker's index of its last message."""
-        return self.nullable("index")
-
-    @cached_property
-    def broker_ms(self) -> Nullable:
-        """When the broker added it."""
-        return self.nullable("broker_timestamp")
-
-    @cached_property
-    def has_metadata(self) -> Bools:
-        """Whether it begins with broker metadata."""
-        return np.asarray(self.rows.column("has_broker_metadata").to_numpy(zero_copy_only=False))
-
-    @cached_property
-    def wire_publish_ms(self) -> Int64s:
-        """When the producer says it sent it, as on the wire."""
-        return self.longs("publish_time_ms")
-
-    @cached_property
-    def publish_ms(self) -> Nullable:
-        """When the producer says it sent it; absent where that is out of range."""
-        return self.nullable("publish_time")
-
-    @cached_property
+    @property
     def told_publish_ms(self) -> Nullable:
-        """The same of undamaged messages only: what may be compared."""
-        return self.publish_ms & ~(self.is_damaged | self.is_marker)
-
-    @cached_property
-    def stored_ms(self) -> Nullable:
-        """When it was stored: by the broker's clock, else by the producer's."""
-        return self.broker_ms.or_else(self.publish_ms)
+        """When a producer says it sent it, of undamaged messages only and where it is no nonsense: what is compared."""
+        is_told = self.has_only(of.PUBLISH, of.DAMAGED | of.MARKER)
+        return Nullable(self.numbers[of.PUBLISH_MS] * is_told, is_told)
 
     def first_message_index(self, rows: Int64s) -> Nullable:
-        """Indexes of the first messages of entries at some rows; absent where a wrong count or index leaves 64 bits."""
-        index, count = self.index.values[rows], self.counted_batch
-        others = Nullable(count.values[rows], count.present[rows]).or_one() - 1
+        """Indexes of the first messages of entries at some rows.
+
+        Absent where an entry is damaged, or a wrong count or index leaves 64 bits.
+        Brokers append an entry of a transaction without its count of messages (TopicTransactionBuffer), by which the
+        batch of another moves the index on.
+        """
+        index, count, flags = self.numbers[of.INDEX_NUMBER][rows], self.numbers[of.BATCH_SIZE][rows], self.flags[rows]
+        others = (count - 1) * (flags & (of.BATCH | of.TRANSACTION) == of.BATCH)
         first = index - others
         overflows = ((index ^ others) & (index ^ first)) < 0
-        return Nullable(first, self.index.present[rows] & ~overflows)
+        return Nullable(first, (flags & (of.INDEX | of.DAMAGED) == of.INDEX) & ~overflows)
 
 
 def present(column: pa.Array) -> Bools:
@@ -239,15 +178,25 @@ def present(column: pa.Array) -> Bools:
 
 
 def nullable(column: pa.Array) -> Nullable:
-    """A column of whole numbers, or of times as milliseconds. Its memory is looked at as it is: a copy takes longer."""
-    there = present(column)
+    """A column of whole numbers, or of times as milliseconds."""
+    return Nullable(numbers_of(column), present(column))
+
+
+def numbers_of(column: pa.Array) -> Int64s:
+    """The same without what says which are absent. Memory is looked at as it is: a copy takes longer."""
     if column.null_count == len(column):
-        return Nullable(np.zeros(len(column), dtype=np.int64), there)
+        return _zeros(len(column))
     kind = np.dtype(f"i{column.type.bit_width // 8}")
     numbers = np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)].astype(np.int64)
     if pa.types.is_timestamp(column.type):
         numbers //= _MICROS_IN_MILLI
-    return Nullable(numbers * there if column.null_count else numbers, there)
+    return numbers * present(column) if column.null_count else numbers
+
+
+@lru_cache(4)
+def _zeros(count: int) -> Int64s:
+    """For all columns without a number; nobody writes into it."""
+    return np.zeros(count, dtype=np.int64)
 
 
 def equals(column: pa.Array, text: str) -> Bools:
@@ -256,15 +205,3 @@ def equals(column: pa.Array, text: str) -> Bools:
         number = column.dictionary.index(text).as_py()  # -1 where it has no such text, which no row has either
         return np.asarray(column.indices.to_numpy() == number)
     return np.asarray(pc.equal(column, text).to_numpy(zero_copy_only=False))
-
-
-def last_before(column: Nullable) -> Nullable:
-    """For each row the last number that is present in the rows before it."""
-    if column.present.all():
-        before = np.zeros_like(column.values)
-        before[1:] = column.values[:-1]
-        return Nullable(before, np.arange(len(before)) > 0)
-    rows = np.arange(len(column.values))
-    upto = np.maximum.accumulate(np.where(column.present, rows, -1)) if len(rows) else rows
-    before = np.concatenate(([-1], upto[:-1]))
-    return Nullable(np.where(before >= 0, column.values[np.maximum(before, 0)], 0), before >= 0)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
-from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
+from pulsar_backlog.facts.stretch_fold import FARTHEST, PUBLISH_TOLERANCE_MS
 from pulsar_backlog.findings import MAX_EVIDENCE, count_sentences
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of
