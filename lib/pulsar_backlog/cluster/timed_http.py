@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import socket
 import time
-from http.client import HTTPResponse
+from http.client import PARTIAL_CONTENT, HTTPResponse
 
+import numpy as np
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
@@ -52,13 +53,32 @@ class _Response(HTTPResponse):
 
 
 class _HeadResponse(_Response):
-    """An answer whose head comes within the connection's timeout; the body is its reader's affair."""
+    """An answer whose head comes within the connection's timeout; the body is its reader's affair.
+
+    Ranges are received into one memory: `read1` gives views of it, one behind the other. Pieces to be joined would be
+    copied, and each be memory as large as it may get.
+    """
+
+    _memory: memoryview | None = None
 
     def begin(self) -> None:
         super().begin()
         if self._timed is not None:
             self._timed.until = None
             self._socket.settimeout(self._seconds)
+
+    def read1(self, n: int = -1) -> bytes | memoryview:  # type: ignore[override]
+        """What one look at the connection gives, up to `n` bytes; nothing at the end."""
+        if self.status != PARTIAL_CONTENT or self.length is None or self.fp is None:
+            return super().read1(n)
+        if self._memory is None:
+            self._memory = np.empty(self.length, dtype=np.uint8).data
+        start = len(self._memory) - self.length
+        received = self.fp.readinto1(self._memory[start : start + n if n >= 0 else None])
+        self.length -= received
+        if not received or not self.length:
+            self.close()
+        return self._memory[start : start + received]
 
 
 def _pools(response: type[HTTPResponse]) -> dict[str, type[urllib3.HTTPConnectionPool]]:

@@ -114,7 +114,7 @@ class Bucket:
         data, metadata = self._get(path, 0, max_bytes + 1)
         if len(data) > max_bytes:
             raise SourceError(self.uri(path), "failed", f"more than the {max_bytes} bytes it may have")
-        return Fetched(data, metadata)
+        return Fetched(bytes(data), metadata)
 
     def user_metadata(self, path: str) -> Mapping[str, str]:
         """User metadata of an object, without its bytes."""
@@ -193,13 +193,13 @@ class Bucket:
     def _range(self, path: str, start: int, end: int) -> Bytes:
         return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
 
-    def _get(self, path: str, start: int, end: int) -> tuple[bytes, Mapping[str, str]]:
+    def _get(self, path: str, start: int, end: int) -> tuple[bytes | memoryview, Mapping[str, str]]:
         """Bytes of an object and its user metadata. Asked for by their place: an answer says how many they are."""
 
         def request() -> Request:
             return self.cloud.object_request("GET", self.prefix + path, {"Range": f"bytes={start}-{end - 1}"})
 
-        def get() -> tuple[bytes, Mapping[str, str]]:
+        def get() -> tuple[bytes | memoryview, Mapping[str, str]]:
             try:
                 answer = self._send(request, max(end - start, MAX_ANSWER_BYTES), partial(check_range, start, end))
             except StoreError as error:
@@ -208,7 +208,7 @@ class Bucket:
                     if head_size(head) <= start:
                         return b"", self._user_metadata(head)
                 raise
-            return answer.body, self._user_metadata(answer)
+            return answer.content, self._user_metadata(answer)
 
         return self._or_failure(path, get)
 

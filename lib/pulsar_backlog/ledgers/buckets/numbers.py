@@ -48,5 +48,5 @@ def check_range(start: int, end: int, answer: Answer) -> None:
     first, last, size = (int(number) for number in match.groups())
     if size <= start:
         raise StoreError("beyond_end", f"the object has {size} bytes")  # Azurite answers so
-    if (first, last + 1) != (start, min(end, size)) or len(answer.body) != last + 1 - first:
-        raise StoreError("cut", f"{len(answer.body)} bytes where {min(end, size) - start} were asked for")
+    if (first, last + 1) != (start, min(end, size)) or len(answer.content) != last + 1 - first:
+        raise StoreError("cut", f"{len(answer.content)} bytes where {min(end, size) - start} were asked for")

@@ -12,9 +12,12 @@ import numpy as np
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.wire.arrays import Bytes
 
-PARTS_AHEAD = 6
-"""Ranges of one stretch under way or waiting at once: what a task holds in memory besides its window. Of 8 MiB each,
-they come as fast as a core decodes them where an answer takes 50 ms."""
+PARTS_AHEAD = 10
+"""Ranges of one stretch under way or waiting at once: what a task holds in memory besides its window.
+
+The windows of a unit follow each other within 5 ms each, and then its tables are written. Of 8 MiB each, fewer ranges
+than a unit of 64 MiB has are used up before the next ones come, where an answer takes 50 ms.
+"""
 
 Range = Callable[[int, int], Bytes]
 

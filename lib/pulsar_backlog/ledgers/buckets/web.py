@@ -24,7 +24,7 @@ from pulsar_backlog.ledgers.buckets.patience import StoreError, kind_of_status
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Far more than a page of the longest keys."""
 GOOD = frozenset((200, 201, 202, 204, 206))
-_PIECE_BYTES = 1024 * 1024
+_PIECE_BYTES = 8 * 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,200}")
 
 
@@ -41,11 +41,20 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """A good answer; names of headers in any letter case."""
+    """A good answer; names of headers in any letter case.
+
+    Attributes:
+        content: the body where it was received.
+    """
 
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    content: bytes | memoryview
+
+    @property
+    def body(self) -> bytes:
+        """The body; a copy of what is not in bytes."""
+        return bytes(self.content)
 
 
 def web_pool(address: str, ca_file: str | None, connections: int) -> urllib3.PoolManager:
@@ -75,7 +84,7 @@ def ask(pool: urllib3.PoolManager, request: Request, seconds: float, max_bytes: 
             redirect=False, preload_content=False, decode_content=False, timeout=wait,
         )  # fmt: skip
         with answer:  # what was not read to its end is not used again
-            body = _body(answer, ends, max_bytes)
+            content = _content(answer, ends, max_bytes)
     except (NewConnectionError, ProxyError, SSLError) as error:
         raise StoreError("unconnected", _first_line(error)) from error
     except TimeoutError as error:
@@ -84,12 +93,14 @@ def ask(pool: urllib3.PoolManager, request: Request, seconds: float, max_bytes: 
     except (HTTPError, OSError) as error:
         raise StoreError("cut", _first_line(error)) from error
     if answer.status not in request.good:
-        raise _fault(answer, body)
-    return Answer(answer.status, answer.headers, body)
+        raise _fault(answer, bytes(content))
+    return Answer(answer.status, answer.headers, content)
 
 
-def _body(answer: urllib3.BaseHTTPResponse, ends: float, max_bytes: int) -> bytes:
-    pieces: list[bytes] = []
+def _content(answer: urllib3.BaseHTTPResponse, ends: float, max_bytes: int) -> bytes | memoryview:
+    if (answer.length_remaining or 0) > max_bytes:  # before there is memory for it
+        raise StoreError("failed", f"an answer of more than {max_bytes} bytes")
+    pieces: list[bytes | memoryview] = []
     size = checked_size = 0
     checked = time.monotonic()
     while piece := answer.read1(_PIECE_BYTES):
@@ -104,6 +115,8 @@ def _body(answer: urllib3.BaseHTTPResponse, ends: float, max_bytes: int) -> byte
             if size - checked_size < CRAWL_BYTES:
                 raise StoreError("slow", f"{size - checked_size} bytes in {now - checked:.0f} seconds")
             checked, checked_size = now, size
+    if pieces and isinstance(pieces[0], memoryview):
+        return memoryview(pieces[0].obj)[:size]  # views of one memory: see `timed_http`
     return b"".join(pieces)
 
 
