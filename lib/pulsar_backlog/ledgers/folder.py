@@ -161,6 +161,9 @@ class _File:
         """Bytes of the file, fewer where it ends before."""
         return self._folder.read_ahead(self._path, start, end, self._end, self._memory_of)
 
+    def continue_with(self, following: object) -> None:
+        """Nothing: a file's first bytes come at once."""
+
     def _memory_of(self, size: int) -> Bytes:
         # Every array and buffer that looks into a memory holds a reference to it, however it was made.
         for number in range(len(self._memories)):

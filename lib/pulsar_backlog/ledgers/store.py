@@ -37,6 +37,9 @@ class Stretch(Protocol):
     def read(self, start: int, end: int) -> Bytes:
         """Bytes of the object, as `Source.read` gives them."""
 
+    def continue_with(self, following: Stretch) -> None:
+        """What is read after this one: its first bytes may be fetched when all of this one are under way."""
+
 
 class _Place(Protocol):
     """What a kind of storage gives; all but `list` raise `SourceError` for any fault."""

@@ -12,13 +12,13 @@ from mimetypes import guess_type
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-import numpy as np
 import urllib3
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.buckets.cloud import Cloud, Page, Question, Uploads
 from pulsar_backlog.ledgers.buckets.numbers import check_range, head_size
+from pulsar_backlog.ledgers.buckets.part import Part
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
@@ -99,7 +99,7 @@ class Bucket:
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of an object, fewer where it ends before."""
         if end - start <= self.access.range_bytes:
-            return self._range(path, start, end)
+            return self._range(path, start, end).data
         with self.ahead(path, start, end) as stretch:
             return stretch.read(start, end)
 
@@ -190,8 +190,8 @@ class Bucket:
         wanted = max(MIN_PART_BYTES, self.access.range_bytes, -(-size // MAX_PARTS))
         return -(-wanted // 2**20) * 2**20
 
-    def _range(self, path: str, start: int, end: int) -> Bytes:
-        return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
+    def _range(self, path: str, start: int, end: int) -> Part:
+        return Part.of_content(self._get(path, start, end)[0])
 
     def _get(self, path: str, start: int, end: int) -> tuple[bytes | memoryview, Mapping[str, str]]:
         """Bytes of an object and its user metadata. Asked for by their place: an answer says how many they are."""

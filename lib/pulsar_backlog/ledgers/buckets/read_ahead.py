@@ -10,6 +10,7 @@ from types import TracebackType
 import numpy as np
 
 from pulsar_backlog.ledgers.buckets.access import Access
+from pulsar_backlog.ledgers.buckets.part import Part
 from pulsar_backlog.wire.arrays import Bytes
 
 PARTS_AHEAD = 10
@@ -19,7 +20,7 @@ The windows of a unit follow each other within 5 ms each, and then its tables ar
 than a unit of 64 MiB has are used up before the next ones come, where an answer takes 50 ms.
 """
 
-Range = Callable[[int, int], Bytes]
+Range = Callable[[int, int], Part]
 
 
 class ReadAhead:
@@ -42,8 +43,9 @@ class ReadAhead:
         self._part_bytes = access.range_bytes
         self._most = min(PARTS_AHEAD, access.concurrency)
         self._threads = threads
-        self._parts: deque[tuple[int, int, Future[Bytes]]] = deque()
+        self._parts: deque[tuple[int, int, Future[Part]]] = deque()
         self._next = start
+        self._following: ReadAhead | None = None
 
     def __enter__(self) -> ReadAhead:
         return self
@@ -67,21 +69,35 @@ class ReadAhead:
         pieces: list[Bytes] = []
         at = start
         while at < end:
-            self._ask_ahead(max(end, self._end) if start >= self._ahead_from else end)
+            self._ask_ahead(max(end, self._end) if start >= self._ahead_from else end, self._most)
+            if self._following is not None and self._next >= self._end:
+                self._following.begin(self._most - len(self._parts))
             first, after, part = self._parts[0]
-            data = part.result()
-            pieces.append(data[at - first : end - first])
+            data = part.result().data
             if after >= end or len(data) < after - first:
+                if pieces and at == first:
+                    return part.result().behind(pieces, end - first)
+                pieces.append(data[at - first : end - first])
                 break
+            pieces.append(data[at - first :])
             self._parts.popleft()
             at = after
         if len(pieces) == 1:
             return pieces[0]
         return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.uint8)
 
-    def _ask_ahead(self, end: int) -> None:
-        """Have as many ranges under way as may be; the one that is needed next is the first."""
-        while len(self._parts) < self._most and self._next < end:
+    def continue_with(self, following: object) -> None:
+        """What is read after this one: together they have as many ranges under way as one alone."""
+        self._following = following if isinstance(following, ReadAhead) else None
+
+    def begin(self, most: int) -> None:
+        """Have up to so many ranges under way before the first is asked for, unless few bytes may be enough."""
+        if self._next >= self._ahead_from:
+            self._ask_ahead(self._end, most)
+
+    def _ask_ahead(self, end: int, most: int) -> None:
+        """Have so many ranges under way; the one that is needed next is the first."""
+        while len(self._parts) < most and self._next < end:
             first, self._next = self._next, min(self._next + self._part_bytes, end)
             self._parts.append((first, self._next, self._threads.submit(self._read, first, self._next)))
 

@@ -271,6 +271,9 @@ class _Stretch:
         """Bytes of one entry."""
         return self._place.read(self._path, start, end)
 
+    def continue_with(self, following: object) -> None:
+        """Nothing: brokers send a ledger's entries when they are read."""
+
 
 def _entries(topic: TopicState, ledger: LedgerRecord) -> int:
     """Confirmed entries of a ledger; none where nothing says how many."""

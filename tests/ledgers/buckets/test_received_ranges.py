@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from pulsar_backlog.cluster.timed_http import ROOM_SHARE
+from pulsar_backlog.ledgers.buckets.part import Part
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.web import MAX_ANSWER_BYTES, Answer, Request, ask, web_pool
 
@@ -70,6 +72,9 @@ def test_a_range_is_received_in_one_memory_of_its_size(server: Server) -> None:
     assert memoryview(answer.content.obj).nbytes == len(BODY)  # no piece was joined to another
     assert answer.content == BODY
     assert answer.body == BODY
+    part = Part.of_content(answer.content)
+    assert part.data.tobytes() == BODY
+    assert part.room == len(BODY) // ROOM_SHARE
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,7 @@ def test_other_answers_are_bytes(server: Server, status: int, length: str | None
     server.status, server.length = status, length
     assert [answer.content for answer in answers(server, 2)] == [BODY, BODY]
     assert server.connections == 1
+    assert Part.of_content(BODY).data.tobytes() == BODY
 
 
 def test_the_connection_of_a_range_that_was_read_is_used_again(server: Server) -> None:
