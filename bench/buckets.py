@@ -71,10 +71,15 @@ class _Ranges(BaseHTTPRequestHandler):
         """Nothing: a line for each request costs time."""
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    """All readers connect at once: of more than 5, the standard library's, some wait a second and longer."""
+
+
 def serve(folder: Path, delay_seconds: float) -> None:
     """Answer until killed; the port is the only line of output."""
     handler = type("Handler", (_Ranges,), {"folder": folder, "delay_seconds": delay_seconds})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     print(server.server_port, flush=True)
     server.serve_forever()
 

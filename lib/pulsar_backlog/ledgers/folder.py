@@ -94,7 +94,7 @@ class Folder:
             raise self._failure(path, error) from error
 
     def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> AbstractContextManager[_File]:
-        """A stretch of a file; the system reads the next parts, each as large as the last one, while that is decoded."""
+        """A stretch of a file; the system reads the next parts, each as large as the last, while that is decoded."""
         del start, sparing_bytes
         return nullcontext(_File(self, path, end))
 
