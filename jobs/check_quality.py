@@ -50,11 +50,11 @@ def run_rules(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest) and files.exists(f"{DATA_DOCS}/{FRONT_PAGE}"):
         return JobResult(digest, changed=False)
-    from pulsar_backlog.quality.apart import begin_to_load, check_apart  # noqa: PLC0415 - of no use without news
+    from pulsar_backlog.quality.rule_worker import check_rules, start_rule_worker  # noqa: PLC0415 - of no use without news
 
-    begin_to_load()
+    start_rule_worker()
     with files.folder(DATA_DOCS, last=FRONT_PAGE) as pages:
-        results = check_apart(home() / "conf" / "quality", summaries(context), pages)
+        results = check_rules(home() / "conf" / "quality", summaries(context), pages)
     rows = [{"cluster": context.cluster} | result for result in results]
     context.replace("quality_results", rows)
     return JobResult(digest, rows={"quality_results": len(rows)})

@@ -150,6 +150,8 @@ def test_others_begin_when_a_core_has_no_task_left(two: TaskPool, monkeypatch: p
     begun_after: list[int] = []
     monkeypatch.setattr(beside, "_beginnings", set())
     beside.when_idle(lambda: begun_after.append(len(done)))
+    two.run(fail, [])
+    assert begun_after == []
     two.run(fail, range(10, 15), done.append)
     assert begun_after == [3, 4]  # when the fourth of five is there, one process has no more to do
     two.run(fail, [1])

@@ -187,12 +187,12 @@ def _run_as_one(jobs: Mapping[str, Options], given: Mapping[str, object], as_jso
 def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
-    from pulsar_backlog.quality.apart import begin_to_load
+    from pulsar_backlog.quality.rule_worker import start_rule_worker
     from pulsar_backlog.tasks.beside import when_idle, while_waiting
 
     began = datetime.now(UTC)
     if _CHECKS in jobs:
-        when_idle(begin_to_load)
+        when_idle(start_rule_worker)
     if _REPORTS in jobs:
         while_waiting(_load_report)
     if _SCANS in jobs:

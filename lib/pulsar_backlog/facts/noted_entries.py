@@ -31,7 +31,7 @@ def noted_entries(stretch: Stretch) -> pa.RecordBatch | None:
         return None
     places = pa.array(np.flatnonzero(wanted))  # they are few: to look at each row of each column takes longer
     columns = {name: _taken(stretch.rows.column(name), places) for name in _READ}
-    columns["is_encrypted"] = pa.array(present(stretch.rows.column("encryption_keys").take(places)))
+    columns["is_encrypted"] = pa.array(present(_taken(stretch.rows.column("encryption_keys"), places)))
     return pa.RecordBatch.from_pydict(columns)
 
 

@@ -130,7 +130,8 @@ class TaskPool:
             threads = ThreadPoolExecutor(self.cores)
             try:
                 futures = [threads.submit(run_one, given) for given in inputs]
-                self._begin_others(len(inputs))
+                if inputs:
+                    self._begin_others(len(inputs))
                 for future in as_completed(futures):
                     results.append(future.result())
                     self._begin_others(len(inputs) - len(results))

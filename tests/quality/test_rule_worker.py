@@ -9,8 +9,8 @@ import pytest
 from healthy_audit import HEALTHY, frame
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.quality.apart import check_apart
 from pulsar_backlog.quality.check import check
+from pulsar_backlog.quality.rule_worker import check_rules
 from pulsar_backlog.quality.rules import Rule
 from pulsar_backlog.quality.summaries import COLUMNS
 from tests.processes import fresh_python
@@ -22,11 +22,11 @@ ROWS["topic_summary"].clear()
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from pulsar_backlog.quality.apart import begin_to_load, check_apart
+from pulsar_backlog.quality.rule_worker import start_rule_worker, check_rules
 
 conf, rows, docs = json.loads(sys.argv[1])
-begin_to_load()
-made = check_apart(Path(conf), rows, Path(docs))
+start_rule_worker()
+made = check_rules(Path(conf), rows, Path(docs))
 print(json.dumps([len(made), [name for name in ("pandas", "great_expectations", "numba") if name in sys.modules]]))
 """
 
@@ -34,7 +34,7 @@ print(json.dumps([len(made), [name for name in ("pandas", "great_expectations", 
 def test_a_process_apart_makes_the_same_rows_and_pages(rules: list[Rule], tmp_path: Path) -> None:
     frames = {name: frame(name, *({"subject": "odd", **row} for row in rows)) for name, rows in ROWS.items()}
     here = check(rules, frames, tmp_path / "here")
-    assert check_apart(CONF, ROWS, tmp_path / "apart") == here
+    assert check_rules(CONF, ROWS, tmp_path / "apart") == here
     assert {row["passed"] for row in here} == {True, False}
     pages = [{path.relative_to(site).parts[:2] for path in site.rglob("*.html")} for site in tmp_path.iterdir()]
     assert pages[0] == pages[1]
@@ -52,4 +52,4 @@ def test_who_asks_loads_neither_pandas_nor_great_expectations(rules: list[Rule],
 def test_a_rule_that_cannot_work_is_a_mistake_of_the_user_here_too(tmp_path: Path) -> None:
     (tmp_path / "odd.yaml").write_text("- id: odd\n", "utf-8")
     with pytest.raises(UsageError, match=r"odd\.yaml: rule odd: .*summary"):
-        check_apart(tmp_path, ROWS, tmp_path / "docs")
+        check_rules(tmp_path, ROWS, tmp_path / "docs")

@@ -11,12 +11,12 @@ from typing import Any
 from pulsar_backlog.tasks.pool import own_pool
 
 
-def begin_to_load() -> None:
+def start_rule_worker() -> None:
     """Begin to start the process, and to import there what takes long."""
     own_pool().start_apart(_load)
 
 
-def check_apart(
+def check_rules(
     rules: Path, summaries: Mapping[str, Sequence[Mapping[str, Any]]], data_docs: Path
 ) -> list[dict[str, Any]]:
     """Check every rule of a folder.
