@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pulsar_backlog.wire.loops import Loop
+
 (
     MARKER, DAMAGED, UNCHECKED, BATCH, CHUNKS, CHUNK_ID, UUID, TRANSACTION, INDEX, BROKER, PUBLISH, METADATA,
     REPLICATED,
@@ -15,3 +19,9 @@ nonsense, broker metadata; was replicated."""
     PUBLISH_MS, WIRE_MS,
 ) = range(12)  # fmt: skip
 """Numbers, 0 where an entry has none: `END` is the byte after what holds it, `WIRE_MS` its time whatever it is."""
+
+
+@Loop
+def stored_ms(flag: int, numbers: Any, row: int) -> Any:
+    """When an entry was stored that has a time: by the broker's clock, else by the producer's."""
+    return numbers[BROKER_MS][row] if flag & BROKER else numbers[PUBLISH_MS][row]

@@ -21,6 +21,7 @@ from pulsar_backlog.facts.entry_numbers import (
     PUBLISH,
     PUBLISH_MS,
     REPLICATED,
+    stored_ms,
 )
 from pulsar_backlog.wire.loops import Loop
 
@@ -54,12 +55,12 @@ def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, 
         chunk = message and flag & CHUNKS != 0 and numbers[CHUNK_COUNT][row] > 1
         _add(sums[one], numbers, row, flag, chunk)
         if sound and flag & (BROKER | PUBLISH):
-            stored_ms = numbers[BROKER_MS][row] if flag & BROKER else numbers[PUBLISH_MS][row]
-            times[one, FIRST_MS] = min(times[one, FIRST_MS], stored_ms)
-            times[one, LAST_MS] = max(times[one, LAST_MS], stored_ms)
+            time_ms = stored_ms(flag, numbers, row)
+            times[one, FIRST_MS] = min(times[one, FIRST_MS], time_ms)
+            times[one, LAST_MS] = max(times[one, LAST_MS], time_ms)
             if chunk:
-                times[one, FIRST_CHUNK_MS] = min(times[one, FIRST_CHUNK_MS], stored_ms)
-                times[one, LAST_CHUNK_MS] = max(times[one, LAST_CHUNK_MS], stored_ms)
+                times[one, FIRST_CHUNK_MS] = min(times[one, FIRST_CHUNK_MS], time_ms)
+                times[one, LAST_CHUNK_MS] = max(times[one, LAST_CHUNK_MS], time_ms)
         if places[one, FIRST] < 0:
             places[one, FIRST] = row
         places[one, LAST_ENTRY] = row

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pulsar_backlog.facts import stretch_fold as fold
-from pulsar_backlog.facts.entry_numbers import BROKER, BROKER_MS, LENGTH, PUBLISH, PUBLISH_MS, UUID
+from pulsar_backlog.facts.entry_numbers import BROKER, LENGTH, PUBLISH, UUID, stored_ms
 from pulsar_backlog.facts.stretch import Stretch
 from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.loops import Loop
@@ -63,8 +63,7 @@ def _fold_sizes(flags: Any, numbers: Any, first: int, shift: int, sums: Any) -> 
     for row in range(len(flags)):
         flag = flags[row]
         if flag & (BROKER | PUBLISH):
-            time_ms = numbers[BROKER_MS][row] if flag & BROKER else numbers[PUBLISH_MS][row]
-            cell = (time_ms >> shift) - first
+            cell = (stored_ms(flag, numbers, row) >> shift) - first
             sums[0, cell] += 1
             sums[1, cell] += numbers[LENGTH][row]
             sums[2, cell] += flag & UUID != 0

@@ -26,6 +26,7 @@ from pulsar_backlog.facts.entry_numbers import (
     UNCHECKED,
     UUID,
     WIRE_MS,
+    stored_ms,
 )
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.wire.loops import Loop
@@ -147,13 +148,13 @@ def _take_times(flag: int, numbers: Any, row: int, sums: Any, extremes: Any, ste
     entry_id, broker_ms, publish_ms = numbers[ENTRY_ID][row], numbers[BROKER_MS][row], numbers[PUBLISH_MS][row]
     is_told = flag & (MARKER | DAMAGED | PUBLISH) == PUBLISH
     if flag & (BROKER | PUBLISH):
-        _store(broker_ms if flag & BROKER else publish_ms, extremes)
+        _store(stored_ms(flag, numbers, row), extremes)
     if flag & (BROKER | PUBLISH) == BROKER | PUBLISH:
         sums[BOTH_TIMES] += 1
         extremes[SKEW] = max(extremes[SKEW], abs(publish_ms - broker_ms))
     if is_told or flag & BROKER:
         sums[SEEK_TIMES] += 1
-        _seek(broker_ms if flag & BROKER else publish_ms, entry_id, extremes)
+        _seek(stored_ms(flag, numbers, row), entry_id, extremes)
     if is_told:
         late_ms = extremes[NEWEST_TOLD] - publish_ms
         if sums[TOLD_TIMES] and late_ms > PUBLISH_TOLERANCE_MS:
