@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import CommitConflictError
@@ -80,10 +81,10 @@ def grow_old(out: Path, hours: int) -> None:
 _DELETED = re.compile(r'("deletionTimestamp": )\d+')
 
 
-def add(out: Path, ledger_id: int) -> None:
-    """Three entries of a ledger, in a file and commit of their own."""
+def add(out: Path, *ledger_ids: int) -> None:
+    """Three entries of each ledger, in a file and commit of their own."""
     with stage(log_of(out), ENTRIES) as staged:
-        made = [entry("t", ledger_id, n) | {"cluster": "demo"} for n in range(3)]
+        made = [entry("t", ledger_id, n) | {"cluster": "demo"} for ledger_id in ledger_ids for n in range(3)]
         staged.commit(staged.write(table_rows("entries", made)))
 
 
@@ -119,7 +120,8 @@ def test_small_files_become_one_with_the_same_rows(spark: SparkSession, out: Pat
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_files_of_tasks_are_joined_at_once_where_they_are_many(more: int, spark: SparkSession, out: Path) -> None:
-    for ledger_id in range(100, 100 + maintenance.MANY_FILES - len(LEDGERS) - 1 + more):
+    add(out, 50, 3000)  # before and behind those of the others
+    for ledger_id in range(100, 100 + maintenance.MANY_FILES - len(LEDGERS) - 2 + more):
         add(out, ledger_id)
     before, version = rows(out), log_of(out).version
     joined = join_while_small(store_of(spark, str(out)), ENTRIES)
@@ -127,6 +129,10 @@ def test_files_of_tasks_are_joined_at_once_where_they_are_many(more: int, spark:
     assert log_of(out).version == version + more
     assert len(log_of(out).files()) == (1 if more else maintenance.MANY_FILES - 1)
     assert rows(out) == before
+    if more:
+        (only,) = log_of(out).files()
+        stored = parquet.read_table(out / "tables" / "entries" / only.path, columns=["ledger_id", "entry_id"])
+        assert [tuple(row.values()) for row in stored.to_pylist()] == before, "by the key, whichever file was first"
     assert spark.read.format("delta").load(str(out / "tables" / "entries")).count() == len(before)
     commit = (out / "tables" / "entries" / LOG_FOLDER / f"{log_of(out).version:020}.json").read_text()
     assert ('"dataChange": false' in commit) == bool(more), "who follows the table sees no new rows"

@@ -79,13 +79,12 @@ def here(
     connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, batch_fn: OverBatches, schema: pa.Schema
 ) -> pa.Table | None:
     """What `batch_fn` makes of the rows in this process, without a session; None where they are more than few."""
-    if _rows_to_sort(connection, task_rows) > FEW_ROWS:
+    if _row_count(connection, task_rows) > FEW_ROWS:
         return None
     order = ", ".join((*task_rows.by, *task_rows.order))
-    reader = connection.execute(f"SELECT * FROM task_rows ORDER BY {order}").to_arrow_reader(BATCH_ROWS)  # noqa: S608 - own words
-    made = pa.Table.from_batches(list(batch_fn(reader)), schema=schema)
-    connection.execute("DROP TABLE task_rows")
-    return made
+    cursor = connection.execute(f"SELECT * FROM (\n{task_rows.query}\n) ORDER BY {order}")  # noqa: S608 - own words
+    reader = cursor.to_arrow_reader(BATCH_ROWS)
+    return pa.Table.from_batches(list(batch_fn(reader)), schema=schema)
 
 
 def by_pool(
@@ -105,19 +104,20 @@ def by_pool(
     return [row for rows in results for row in rows]
 
 
-def _rows_to_sort(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows) -> int:
-    """Make the relation `task_rows`; how many rows it has."""
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE task_rows AS {task_rows.query}")
-    (rows,) = connection.execute("SELECT count(*) FROM task_rows").fetchone() or (0,)
+def _row_count(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows) -> int:
+    """How many rows there are. These queries read and join: to ask twice takes less than to keep the answer between."""
+    query = f"SELECT count(*) FROM (\n{task_rows.query}\n)"  # noqa: S608 - own words
+    (rows,) = connection.execute(query).fetchone() or (0,)
     return int(rows)
 
 
 def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: Path) -> list[str]:
     """A file for each task, of Arrow's batches; sorted once, whatever the number of tasks."""
-    rows = _rows_to_sort(connection, task_rows)
+    rows = _row_count(connection, task_rows)
     tasks = max(min(rows // MIN_TASK_ROWS, cores()), rows // TASK_ROWS, 1)
     key, order = ", ".join(task_rows.by), ", ".join((*task_rows.by, *task_rows.order))
-    cursor = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM task_rows ORDER BY task, {order}")  # noqa: S608 - own words
+    numbered = f"SELECT *, hash({key}) % {tasks} AS task FROM (\n{task_rows.query}\n)"  # noqa: S608 - own words
+    cursor = connection.execute(f"{numbered} ORDER BY task, {order}")
     paths = [str(folder / f"{task}.arrow") for task in range(tasks)]
     with ExitStack() as stack:
         reader = cursor.to_arrow_reader(BATCH_ROWS)
@@ -129,5 +129,4 @@ def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: P
             for task, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
                 streams[task].write_batch(batch.slice(start, end - start).drop_columns(["task"]))
                 start = end
-    connection.execute("DROP TABLE task_rows")
     return paths

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -86,7 +87,10 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
 
 
 def many_rows(log: DeltaLog, table: Table) -> pa.Table | None:
-    """All rows of a table that is larger, up to `MANY_BYTES` of files; None where it has more, or is left to Spark."""
+    """All rows of a table that is larger, up to `MANY_BYTES` of files; None where it has more, or is left to Spark.
+
+    Files come by the keys of their first rows.
+    """
     if not log.is_plain or not log.fits(table) or log.size_bytes > MANY_BYTES:
         return None
     files = log.files()
@@ -94,7 +98,14 @@ def many_rows(log: DeltaLog, table: Table) -> pa.Table | None:
         return None
     schema = arrow_schema(table)
     read = [fitted(_rows_in_file(log, file.path), schema) for file in files]
-    return pa.concat_tables(read or [schema.empty_table()])
+    by_key = sorted((one for one in read if one.num_rows), key=lambda rows: _first_key(rows, table))
+    return pa.concat_tables(by_key or [schema.empty_table()])
+
+
+def _first_key(rows: pa.Table, table: Table) -> list[tuple[bool, Any]]:
+    """The key of the first row; columns that are null come last, as Arrow sorts."""
+    values = (rows.column(name)[0].as_py() for name in table.key)
+    return [(value is None, value) for value in values]
 
 
 def fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
