@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.buckets.access import Access
-from pulsar_backlog.ledgers.buckets.part import Part
-from pulsar_backlog.ledgers.buckets.read_ahead import PARTS_AHEAD, ReadAhead
+from pulsar_backlog.ledgers.buckets.bucket import RANGES_AHEAD
+from pulsar_backlog.ledgers.part import Part
+from pulsar_backlog.ledgers.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.read_on import read_on
 from pulsar_backlog.ledgers.store import Source, Stretch
 from pulsar_backlog.ledgers.values import Block, ScanUnit
@@ -37,7 +37,7 @@ class Recorded:
     @contextmanager
     def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> Iterator[Stretch]:
         self.opened.append((start, end))
-        with ReadAhead(self.read, start, end, Access(range_bytes=100), self.threads, sparing_bytes) as stretch:
+        with ReadAhead(self.read, start, end, 100, RANGES_AHEAD, self.threads, sparing_bytes) as stretch:
             try:
                 yield stretch
             finally:
@@ -105,7 +105,7 @@ def test_the_next_object_is_asked_for_when_all_of_this_one_is_under_way(bucket: 
             stretch.read(at, at + 100)
             under_way = len(bucket.asked) - at // 100
             bucket.threads.submit(int).result()  # behind what was asked for
-            assert len(bucket.asked) - at // 100 == min(PARTS_AHEAD, 24 - at // 100) >= under_way
+            assert len(bucket.asked) - at // 100 == min(RANGES_AHEAD, 24 - at // 100) >= under_way
     walk(source, other)
     assert bucket.opened == [(0, 1200), (0, 1200)]
     assert bucket.asked == [*range(0, 1200, 100)] * 2

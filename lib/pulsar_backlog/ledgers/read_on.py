@@ -35,7 +35,7 @@ def read_on(source: Source, units: Sequence[ScanUnit]) -> Source:
             if after is not None and after[1] == unit.kind:
                 following[key] = after[0]
         after = key, unit.kind
-    return _ReadOn(source.source, source.endpoint, source.access, source.live, ends=ends, following=following)
+    return _ReadOn(**vars(source), ends=ends, following=following)
 
 
 @dataclass(frozen=True)

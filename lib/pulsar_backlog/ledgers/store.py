@@ -68,16 +68,20 @@ class Source:
         endpoint: address of the bucket's service, if it is not the cloud's own, or None.
         access: bounds of what is asked of a bucket.
         live: cluster whose brokers read the ledgers that `source` does not hold, or all where it names the brokers.
+        past_page_cache: whether stretches of a folder's files are read past the page cache, where they are not in it.
     """
 
     source: str
     endpoint: str | None
     access: Access = DEFAULT_ACCESS
     live: Live | None = None
+    past_page_cache: bool = False
 
     @property
     def _stored(self) -> _Place | None:
-        return None if is_service(self.source) else _opened(self.source, self.endpoint, self.access)
+        if is_service(self.source):
+            return None
+        return _opened(self.source, self.endpoint, self.access, self.past_page_cache)
 
     @property
     def live_place(self) -> LivePlace:
@@ -208,8 +212,10 @@ def _is_folder(source: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _opened(source: str, endpoint: str | None, access: Access) -> _Place:
+def _opened(source: str, endpoint: str | None, access: Access, past_page_cache: bool) -> _Place:
     """The place of a source: its connections, credentials and patience serve all tasks of a process."""
     if is_bookies(source):
         return folders_of(source)
-    return bucket_of(source, endpoint, access) if is_bucket(source) else Folder(Path(source))
+    if is_bucket(source):
+        return bucket_of(source, endpoint, access)
+    return Folder(Path(source), past_page_cache=past_page_cache)

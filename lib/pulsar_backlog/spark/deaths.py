@@ -6,7 +6,6 @@ What reaches Python then are faults of connections, none of which says that some
 from __future__ import annotations
 
 import logging
-import re
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pulsar_backlog.tasks.cores import cores
+from pulsar_backlog.tasks.memory import memory
 
 MAX_HEADLINE = 300
 """Characters of a foreign exception's words that a sentence quotes."""
@@ -29,7 +29,7 @@ _AGAIN = "what was committed stays. Start the same command again"
 _WHILE_IT_STARTED = "ended while it started"
 _java_memory: str | None = None
 _killed_java: subprocess.Popen[bytes] | None = None
-_MEMINFO, _CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def death_words(chain: Sequence[BaseException]) -> str | None:
@@ -127,9 +127,8 @@ def _likely(ended_by: str) -> str:
 def _memory() -> str:
     """How much memory Java was to have, and how much there is."""
     parts = [f"Java may use {_java_memory} (spark.driver.memory)"] if _java_memory else []
-    with suppress(OSError, KeyError):
-        sizes = dict(re.findall(r"^(MemTotal|MemAvailable): +(\d+) kB$", _MEMINFO.read_text("ascii"), re.MULTILINE))
-        total, free = (int(sizes[name]) // 1024 for name in ("MemTotal", "MemAvailable"))
+    if (of_machine := memory()) is not None:
+        total, free = (size // 2**20 for size in of_machine)
         parts.append(f"the machine has {total:,} MB, of which {free:,} MB are free now")
     with suppress(OSError, ValueError):
         parts.append(f"this process may use {int(_CGROUP.read_text('ascii')) // 2**20:,} MB")

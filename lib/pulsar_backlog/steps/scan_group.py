@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,17 @@ from pulsar_backlog.spark.java import check_java
 from pulsar_backlog.tableio.maintenance import join_while_small
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tasks.memory import memory
 from pulsar_backlog.tasks.pool import TaskPool
 
 GROUP_BYTES = 64 * 1024**3
 """Bytes scanned between two commits: what a killed scan loses at most."""
 GROUP_LEDGERS = 2000
 """Ledgers scanned between two commits, so that the slice stays a list one can print."""
-MAX_POOL_BYTES = 16 * 1024**3
-"""Bytes between two commits that processes of one machine scan; more is Spark's."""
 MAX_BYTES_WITHOUT_JAVA = 1024**3
-"""Of these, up to which nobody looks for Java: of more, tables may come that only Spark reads, after a long scan."""
+"""Bytes that are scanned before anybody looks for Java: of more, tables may come that only Spark reads."""
+MAX_PAGE_CACHE_SHARE = 1 / 8
+"""Of the memory that is free: so much of the page cache a scan may fill with what it reads. Others have files there."""
 
 
 def scan_groups(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
@@ -89,17 +91,25 @@ def store_entries(
             runs_stored = _facts_of_stored(context, part)
             return _with_rejects(context, source, units, part, accounts.value), runs_stored
         task = ScanTask(source, cluster, {name: one.place for name, one in staged.items()})
-        size = sum(map(unit_bytes, units))
-        if context.pool is None or size > MAX_POOL_BYTES:
+        if context.pool is None:
             result = _scan_by_spark(context, task, units, show)
         else:
+            size = sum(map(unit_bytes, units))
             if size > MAX_BYTES_WITHOUT_JAVA:
                 check_java()
-            result = _scan_by_pool(context.pool, context, task, units, show)
+            result = _scan_by_pool(context.pool, context, past_page_cache(task, size), units, show)
         _check_rows(result.files, result.accounts)
         for one in staged.values():
             one.commit(result.files)
     return result.accounts, result.runs
+
+
+def past_page_cache(task: ScanTask, size: int) -> ScanTask:
+    """The task, which does not fill the page cache with so many bytes where they would take much of it."""
+    of_machine = memory()
+    if of_machine is None or size <= of_machine.free_bytes * MAX_PAGE_CACHE_SHARE:
+        return task
+    return replace(task, source=replace(task.source, past_page_cache=True))
 
 
 def _scan_by_pool(

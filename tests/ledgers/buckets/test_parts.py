@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from pulsar_backlog.ledgers.buckets.access import Access
-from pulsar_backlog.ledgers.buckets.part import Part
-from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
+from pulsar_backlog.ledgers.part import Part
+from pulsar_backlog.ledgers.read_ahead import ReadAhead
 from pulsar_backlog.wire.arrays import Bytes
 
 OBJECT = np.random.default_rng(7).integers(0, 256, 20_000, dtype=np.uint8)
@@ -28,7 +27,7 @@ def windows(starts: list[int], size: int) -> tuple[list[Bytes], list[Part]]:
 
     with (
         ThreadPoolExecutor(1) as threads,
-        ReadAhead(read, 0, len(OBJECT), Access(range_bytes=RANGE), threads) as stretch,
+        ReadAhead(read, 0, len(OBJECT), RANGE, 10, threads) as stretch,
     ):
         return [stretch.read(start, start + size) for start in starts], parts
 

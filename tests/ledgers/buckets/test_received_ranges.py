@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pulsar_backlog.cluster.timed_http import ROOM_SHARE
-from pulsar_backlog.ledgers.buckets.part import Part
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.web import MAX_ANSWER_BYTES, Answer, Request, ask, web_pool
+from pulsar_backlog.ledgers.part import Part
 
 BODY = bytes(range(256)) * 4096
 

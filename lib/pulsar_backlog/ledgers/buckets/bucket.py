@@ -18,12 +18,12 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.buckets.cloud import Cloud, Page, Question, Uploads
 from pulsar_backlog.ledgers.buckets.numbers import check_range, head_size
-from pulsar_backlog.ledgers.buckets.part import Part
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError
-from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
 from pulsar_backlog.ledgers.buckets.unfinished import unfinished_uploads
 from pulsar_backlog.ledgers.buckets.web import MAX_ANSWER_BYTES, Answer, Request, ask, web_pool
+from pulsar_backlog.ledgers.part import Part
+from pulsar_backlog.ledgers.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
 from pulsar_backlog.wire.arrays import Bytes
 
@@ -33,6 +33,12 @@ MIN_PART_BYTES = 5 * 1024 * 1024
 """Of S3; Google wants whole multiples of 256 KiB."""
 MAX_PARTS = 10_000
 """Of S3; Azure takes more."""
+RANGES_AHEAD = 10
+"""Ranges of one stretch under way or waiting at once.
+
+The windows of a unit follow each other within 5 ms each, and then its tables are written. Of 8 MiB each, fewer ranges
+than a unit of 64 MiB has are used up before the next ones come, where an answer takes 50 ms.
+"""
 _REASONS = {
     "not_found": "not_found",
     "denied": "permission_denied",
@@ -105,8 +111,9 @@ class Bucket:
 
     def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> ReadAhead:
         """A stretch of an object, read before it is asked for, but for the first `sparing_bytes`."""
+        most = min(RANGES_AHEAD, self.access.concurrency)
         return ReadAhead(
-            lambda first, after: self._range(path, first, after), start, end, self.access, self._threads, sparing_bytes
+            partial(self._range, path), start, end, self.access.range_bytes, most, self._threads, sparing_bytes
         )
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:

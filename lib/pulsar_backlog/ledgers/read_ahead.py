@@ -1,4 +1,4 @@
-"""Bytes of an object that is read from front to back, fetched before they are asked for."""
+"""Bytes of an object or file that is read from front to back, fetched before they are asked for."""
 
 from __future__ import annotations
 
@@ -9,16 +9,8 @@ from types import TracebackType
 
 import numpy as np
 
-from pulsar_backlog.ledgers.buckets.access import Access
-from pulsar_backlog.ledgers.buckets.part import Part
+from pulsar_backlog.ledgers.part import Part
 from pulsar_backlog.wire.arrays import Bytes
-
-PARTS_AHEAD = 10
-"""Ranges of one stretch under way or waiting at once: what a task holds in memory besides its window.
-
-The windows of a unit follow each other within 5 ms each, and then its tables are written. Of 8 MiB each, fewer ranges
-than a unit of 64 MiB has are used up before the next ones come, where an answer takes 50 ms.
-"""
 
 Range = Callable[[int, int], Part]
 
@@ -29,19 +21,26 @@ class ReadAhead:
     Args:
         read: gives a range of the object.
         start, end: of the stretch.
-        access: bounds of what is asked for at once.
+        range_bytes: of a range.
+        most: ranges under way or waiting at once: what a task holds in memory besides its window.
         threads: where ranges are fetched.
         sparing_bytes: first bytes of the stretch, behind which nothing is fetched ahead: few of them may be enough.
     """
 
     def __init__(
-        self, read: Range, start: int, end: int, access: Access, threads: Executor, sparing_bytes: int = 0
+        self,
+        read: Range,
+        start: int,
+        end: int,
+        range_bytes: int,
+        most: int,
+        threads: Executor,
+        sparing_bytes: int = 0,
     ) -> None:
         self._read = read
         self._end = end
         self._ahead_from = start + sparing_bytes
-        self._part_bytes = access.range_bytes
-        self._most = min(PARTS_AHEAD, access.concurrency)
+        self._range_bytes, self._most = range_bytes, most
         self._threads = threads
         self._parts: deque[tuple[int, int, Future[Part]]] = deque()
         self._next = start
@@ -98,7 +97,7 @@ class ReadAhead:
     def _ask_ahead(self, end: int, most: int) -> None:
         """Have so many ranges under way; the one that is needed next is the first."""
         while len(self._parts) < most and self._next < end:
-            first, self._next = self._next, min(self._next + self._part_bytes, end)
+            first, self._next = self._next, min(self._next + self._range_bytes, end)
             self._parts.append((first, self._next, self._threads.submit(self._read, first, self._next)))
 
     def _drop_all(self) -> None:
