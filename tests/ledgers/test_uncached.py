@@ -47,9 +47,9 @@ def path(tmp_path: Path, content: bytes) -> Path:
 
 @pytest.fixture
 def source(path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
-    """The file as if it were not in the page cache, read by small ranges."""
+    """The file as if only its first half, which the listing has read, were in the page cache; read by small ranges."""
     monkeypatch.setattr(folder, "RANGE_BYTES", RANGE)
-    monkeypatch.setattr(folder, "is_uncached", lambda *_: True)
+    monkeypatch.setattr(folder, "is_uncached", lambda _, place: place >= SIZE // 2)
     return replace(open_source(str(path.parent)), past_page_cache=True)
 
 
@@ -69,6 +69,11 @@ def test_a_stretch_is_that_of_the_page_cache(source: Source, content: bytes, cut
         windows = [stretch.read(start, start + RANGE) for start in starts]
     for start, window in zip(starts, windows, strict=True):
         assert window.tobytes() == content[start : start + RANGE]
+
+
+def test_a_window_goes_beyond_a_file_that_ends_with_a_range(source: Source, content: bytes) -> None:
+    with source.ahead("object", SIZE - 2 * RANGE, SIZE) as stretch:
+        assert stretch.read(SIZE - RANGE - 700, SIZE + 10).tobytes() == content[-RANGE - 700 :]
 
 
 @pytest.mark.parametrize("change", [{"past_page_cache": False}, {}])
