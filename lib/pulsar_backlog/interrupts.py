@@ -24,6 +24,7 @@ LIMIT_SECONDS = 1.5
 
 _cleanups: list[Callable[[], object]] = []
 _has_limit = False
+_is_heard = False
 _is_told = False
 
 
@@ -61,9 +62,16 @@ def interrupt(*_: object) -> NoReturn:
     Raises:
         KeyboardInterrupt: always.
     """
+    global _is_heard  # noqa: PLW0603 - of the process, as signals are
     if _has_limit:
+        _is_heard = True
         _thread.start_new_thread(_end_later, ())  # threading's own locks may be held by who is interrupted
     raise KeyboardInterrupt
+
+
+def is_heard() -> bool:
+    """Whether Ctrl-C is ending this process: what is raised from then on comes of it."""
+    return _is_heard
 
 
 def at_end(clean_up: Callable[[], object]) -> None:

@@ -179,3 +179,29 @@ def test_too_little_memory_is_told_with_the_setting_that_gives_more() -> None:
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("pulsar-backlog any: Java's memory was not enough; ")
     assert "spark.driver.memory" in done.stderr
+
+
+HIDDEN_INTERRUPT = """
+import signal
+from pulsar_backlog.interrupts import run_process
+from pulsar_backlog.runs.endings import ending
+
+def run():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        pass  # as a module in C does while it is loaded
+    raise RAISED
+
+run_process(lambda: ending("pulsar-backlog any", run))
+"""
+
+
+@pytest.mark.parametrize("error", ["ImportError('pandas did not load')", "UsageError('no such file')"])
+def test_what_comes_of_ctrl_c_is_told_as_ctrl_c(error: str) -> None:
+    program = "from pulsar_backlog.errors import UsageError\n" + HIDDEN_INTERRUPT.replace("RAISED", error)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "pulsar-backlog any: stopped by Ctrl-C; what was finished stays\n")

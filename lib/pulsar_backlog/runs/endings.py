@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pulsar_backlog.errors import CommitConflictError, DecodeError, SourceError, UsageError
 from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
-from pulsar_backlog.interrupts import SENTENCE, note_told
+from pulsar_backlog.interrupts import SENTENCE, is_heard, note_told
 from pulsar_backlog.logs import keep_trace
 from pulsar_backlog.spark.deaths import death_words, headline, words_of
 from pulsar_backlog.spark.mismatches import mismatch_words
@@ -57,12 +57,12 @@ def ending(who: str, run: Callable[[], int]) -> int:
 
 def outcome_of(error: BaseException) -> tuple[int, str]:
     """The exit code that an exception asks for, and one sentence of it."""
+    if is_heard() or is_interrupt(error):  # a module in C that is being loaded hides it
+        return EXIT_INTERRUPTED, SENTENCE
     if isinstance(error, UsageError):
         return EXIT_USAGE, str(error)
     if isinstance(error, SourceError | DecodeError):
         return EXIT_INCOMPLETE, str(error)
-    if is_interrupt(error):
-        return EXIT_INTERRUPTED, SENTENCE
     return EXIT_FAILED, death_words(list(_chain(error))) or f"stopped by {headline(error)}; {_STAYS}"
 
 
