@@ -31,7 +31,7 @@ _ROOM_BYTES = 1024 * 1024
 def is_uncached(path: Path, place: int) -> bool:
     """Whether a byte of a file is not in the page cache; false where the system cannot tell, or not read past it.
 
-    File systems of disks answer (`RWF_NOWAIT` of preadv2(2); ext4, XFS, btrfs), those of networks and containers do not.
+    File systems of disks answer (`RWF_NOWAIT` of preadv2(2); ext4, XFS, btrfs), those of networks and containers not.
     """
     if not hasattr(os, "O_DIRECT") or not hasattr(os, "RWF_NOWAIT"):  # macOS
         return False
