@@ -118,7 +118,7 @@ def test_what_may_be_done_meanwhile_begins_before_java_and_with_a_new_session_on
 
     monkeypatch.setattr(beside, "_beginnings", set())
     monkeypatch.setattr(sessions, "_start_java", end_here)
-    beside.when_idle(lambda: begun.append("meanwhile"))
+    beside.begin_when_idle(lambda: begun.append("meanwhile"))
     assert start_session("any") is spark
     assert begun == []
     monkeypatch.setattr(SparkContext, "_gateway", None)

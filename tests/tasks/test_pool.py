@@ -149,7 +149,7 @@ def test_others_begin_when_a_core_has_no_task_left(two: TaskPool, monkeypatch: p
     done: list[int] = []
     begun_after: list[int] = []
     monkeypatch.setattr(beside, "_beginnings", set())
-    beside.when_idle(lambda: begun_after.append(len(done)))
+    beside.begin_when_idle(lambda: begun_after.append(len(done)))
     two.run(fail, [])
     assert begun_after == []
     two.run(fail, range(10, 15), done.append)
@@ -159,14 +159,14 @@ def test_others_begin_when_a_core_has_no_task_left(two: TaskPool, monkeypatch: p
 
 
 def test_a_process_apart_loads_once_and_does_what_it_is_sent(two: TaskPool) -> None:
-    two.start_apart(load_example)
-    two.start_apart(load_example)
-    first = two.run_apart(load_example, Multiply(SharedValue(_no_session, 7)), 6)
+    two.start_dedicated(load_example)
+    two.start_dedicated(load_example)
+    first = two.run_dedicated(load_example, Multiply(SharedValue(_no_session, 7)), 6)
     assert first[0] == 42
     workers = {pid for _, pid in two.run(Multiply(SharedValue(_no_session, 1)), range(4))}
     assert first[1] not in workers
-    assert two.run_apart(load_example, Multiply(SharedValue(_no_session, 2)), 6) == (12, first[1])
-    assert two.run_apart(load_example, loads, 0) == 1
+    assert two.run_dedicated(load_example, Multiply(SharedValue(_no_session, 2)), 6) == (12, first[1])
+    assert two.run_dedicated(load_example, loads, 0) == 1
 
 
 def test_this_process_does_its_own_work_while_it_waits_for_one_apart(
@@ -174,21 +174,21 @@ def test_this_process_does_its_own_work_while_it_waits_for_one_apart(
 ) -> None:
     done: list[str] = []
     monkeypatch.setattr(beside, "_own", set())
-    beside.while_waiting(lambda: done.append("own"))
+    beside.do_while_waiting(lambda: done.append("own"))
     two.run(fail, [1, 2])
     assert done == []
-    two.run_apart(load_example, loads, 0)
+    two.run_dedicated(load_example, loads, 0)
     assert done == ["own"]
 
 
 def test_errors_and_deaths_of_a_process_apart_are_those_of_tasks(two: TaskPool) -> None:
     with pytest.raises(SourceError, match="s3://b/k: not_found: gone"):
-        two.run_apart(load_example, fail, 3)
+        two.run_dedicated(load_example, fail, 3)
     with pytest.raises(WorkerDeathError, match="ended by SIGKILL"):
-        two.run_apart(load_example, die, 3)
-    assert two.run_apart(load_example, fail, 1) == 1
+        two.run_dedicated(load_example, die, 3)
+    assert two.run_dedicated(load_example, fail, 1) == 1
     with pytest.raises(SourceError, match="gone"):
-        two.run_apart(fail_to_load, fail, 1)
+        two.run_dedicated(fail_to_load, fail, 1)
 
 
 def test_workers_end_soon_after_who_started_them(tmp_path: Path) -> None:

@@ -188,13 +188,13 @@ def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
     from pulsar_backlog.quality.rule_worker import start_rule_worker
-    from pulsar_backlog.tasks.beside import when_idle, while_waiting
+    from pulsar_backlog.tasks.beside import begin_when_idle, do_while_waiting
 
     began = datetime.now(UTC)
     if _CHECKS in jobs:
-        when_idle(start_rule_worker)
+        begin_when_idle(start_rule_worker)
     if _REPORTS in jobs:
-        while_waiting(_load_report)
+        do_while_waiting(_load_report)
     if _SCANS in jobs:
         _begin_first_scan(jobs[_SCANS])
     codes: list[int] = []

@@ -13,7 +13,7 @@ from pulsar_backlog.tasks.pool import own_pool
 
 def start_rule_worker() -> None:
     """Begin to start the process, and to import there what takes long."""
-    own_pool().start_apart(_load)
+    own_pool().start_dedicated(_load)
 
 
 def check_rules(
@@ -33,7 +33,7 @@ def check_rules(
         UsageError: a rule cannot work; names file and rule.
         WorkerDeathError: the process was ended from outside.
     """
-    return own_pool().run_apart(_load, _Check(rules, data_docs), summaries)
+    return own_pool().run_dedicated(_load, _Check(rules, data_docs), summaries)
 
 
 def _load(_: None) -> None:

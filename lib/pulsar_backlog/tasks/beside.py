@@ -8,12 +8,12 @@ _beginnings: set[Callable[[], None]] = set()
 _own: set[Callable[[], None]] = set()
 
 
-def when_idle(begin: Callable[[], None]) -> None:
+def begin_when_idle(begin: Callable[[], None]) -> None:
     """Let this be called each time that a core is idle while this process waits; it returns at once."""
     _beginnings.add(begin)
 
 
-def while_waiting(work: Callable[[], None]) -> None:
+def do_while_waiting(work: Callable[[], None]) -> None:
     """Let this be called each time that this process waits for another that takes a second; it takes less."""
     _own.add(work)
 
@@ -24,7 +24,7 @@ def begin_all() -> None:
         begin()
 
 
-def do_own() -> None:
+def do_all() -> None:
     """Call what this process has time for."""
     for work in _own:
         work()

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from pulsar_backlog.interrupts import at_end
 from pulsar_backlog.logs import log_stream
-from pulsar_backlog.tasks.beside import begin_all, do_own
+from pulsar_backlog.tasks.beside import begin_all, do_all
 from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.shared import pickled_task
 from pulsar_backlog.tasks.worker import FORK, MESSAGE_BYTES, PATIENCE_SECONDS, STILL_THERE, message_of, number_of
@@ -59,7 +59,7 @@ class TaskPool:
         self.cores = cores
         self._server: _Server | None = None
         self._workers: list[_Worker] = []
-        self._apart: dict[Callable[[None], object], _Worker] = {}
+        self._dedicated: dict[Callable[[None], object], _Worker] = {}
         self._lock = RLock()
         at_end(self.close)
 
@@ -70,23 +70,23 @@ class TaskPool:
             self._server = self._server or _Server(_NEEDED)
             self._workers += [_Worker(self._server) for _ in range(missing)]
 
-    def start_apart(self, load: Callable[[None], object]) -> None:
+    def start_dedicated(self, load: Callable[[None], object]) -> None:
         """Begin to start a process beside the others, whose first task is to load something; once."""
         with self._lock:
-            if load not in self._apart:
+            if load not in self._dedicated:
                 self._server = self._server or _Server(())
-                self._apart[load] = _Worker(self._server)
-                self._apart[load].send(pickled_task(load), None)
+                self._dedicated[load] = _Worker(self._server)
+                self._dedicated[load].send(pickled_task(load), None)
 
-    def run_apart(self, load: Callable[[None], object], task: Callable[[Input], Output], given: Input) -> Output:
+    def run_dedicated(self, load: Callable[[None], object], task: Callable[[Input], Output], given: Input) -> Output:
         """What a task gives in the process that loads this; for errors see `run`."""
         with self._lock:
-            self.start_apart(load)
-            worker = self._apart[load]
+            self.start_dedicated(load)
+            worker = self._dedicated[load]
             worker.forget_task()
             try:
                 worker.send(pickled_task(task), given)
-                do_own()
+                do_all()
                 result: Output = worker.last_answer()
             except BaseException:
                 self.close()  # so that no later task gets its answer
@@ -150,7 +150,7 @@ class TaskPool:
 
     def close(self) -> None:
         """End the processes at once, whatever they do; the next run starts others."""
-        workers = [*self._workers, *self._apart.values()]
+        workers = [*self._workers, *self._dedicated.values()]
         for worker in workers:
             worker.kill()
         if self._server is not None:
@@ -158,7 +158,7 @@ class TaskPool:
         for worker in workers:
             worker.close()
         self._workers.clear()
-        self._apart.clear()
+        self._dedicated.clear()
         self._server = None
 
 
