@@ -103,7 +103,7 @@ class Folder:
     def ahead(
         self, path: str, start: int, end: int, sparing_bytes: int = 0
     ) -> AbstractContextManager[_File | ReadAhead]:
-        """A stretch of a file, whose next parts are read while one is decoded: by the system, or past its page cache."""
+        """A stretch of a file, whose next parts are read while one is decoded, by the system or past its page cache."""
         # Its middle is looked at: whoever listed the ledgers has read where its blocks begin.
         if self.past_page_cache and not sparing_bytes and is_uncached(self._file(path), (start + end) // 2):
             read = partial(self._read_uncached, path)
