@@ -51,8 +51,9 @@ def folded(entries: Sequence[Raw], *, deduplicated: bool) -> dict[str, FamilyFol
 def deduplicating(admin: Admin, topic: str) -> None:
     admin.request("PUT", topic_path(topic))
     admin.post(topic, "deduplicationEnabled", True)
-    deadline = time.monotonic() + 10
-    while admin.get(topic, "deduplicationEnabled?applied=true") is not True and time.monotonic() < deadline:
+    deadline = time.monotonic() + 30
+    while admin.get(topic, "stats")["deduplicationStatus"] != "Enabled":  # the policy is there before it is in force
+        assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
