@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers import folder, uncached
+from pulsar_backlog.ledgers import folder, store, uncached
 from pulsar_backlog.ledgers.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.uncached import BLOCK_BYTES, is_uncached, read_uncached
@@ -103,6 +103,25 @@ def test_a_file_that_went_is_told(source: Source, path: Path) -> None:
         with pytest.raises(SourceError) as refused:
             stretch.read(0, SIZE)
     assert refused.value.reason == "not_found"
+
+
+def test_a_path_outside_the_source_is_told_to_who_reads_it(source: Source) -> None:
+    with source.ahead("../object", 0, SIZE) as stretch, pytest.raises(SourceError, match="outside the source"):
+        stretch.read(0, SIZE)
+
+
+def test_a_bucket_is_opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+
+    def bucket_of(*named: object) -> folder.Folder:
+        opened.append(named)
+        return folder.Folder(Path("/"))
+
+    monkeypatch.setattr(store, "bucket_of", bucket_of)
+    for past_page_cache in (False, True):
+        Source("s3://opened-once", None, past_page_cache=past_page_cache).uri("object")
+    store._opened.cache_clear()
+    assert len(opened) == 1
 
 
 def test_what_was_just_read_is_cached(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which files a scan reads past the page cache: those of scans that it could not hold."""
+"""Which files a scan reads past the page cache: those of large scans."""
 
 import pytest
 
@@ -14,7 +14,7 @@ TASK = ScanTask(Source("/ledgers", None), "demo", {})
     ("of_machine", "size", "is_past"),
     [(Memory(900, 800), 101, True), (Memory(900, 800), 100, False), (None, 10**15, False)],
 )
-def test_what_the_page_cache_could_not_hold_goes_past_it(
+def test_a_large_scan_reads_past_the_page_cache(
     of_machine: Memory | None, size: int, is_past: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scan_group, "memory", lambda: of_machine)

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -105,10 +105,15 @@ class Folder:
     ) -> AbstractContextManager[_File | ReadAhead]:
         """A stretch of a file, whose next parts are read while one is decoded, by the system or past its page cache."""
         # Its middle is looked at: whoever listed the ledgers has read where its blocks begin.
-        if self.past_page_cache and not sparing_bytes and is_uncached(self._file(path), (start + end) // 2):
+        if self.past_page_cache and not sparing_bytes and self._is_uncached(path, (start + end) // 2):
             read = partial(self._read_uncached, path)
             return ReadAhead(read, start, end, RANGE_BYTES, RANGES_AHEAD, reading_threads())
         return nullcontext(_File(self, path, end))
+
+    def _is_uncached(self, path: str, place: int) -> bool:
+        with suppress(SourceError):  # which is told to who reads it
+            return is_uncached(self._file(path), place)
+        return False
 
     def _read_uncached(self, path: str, start: int, end: int) -> Part:
         try:

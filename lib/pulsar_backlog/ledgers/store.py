@@ -81,7 +81,8 @@ class Source:
     def _stored(self) -> _Place | None:
         if is_service(self.source):
             return None
-        return _opened(self.source, self.endpoint, self.access, self.past_page_cache)
+        past_page_cache = self.past_page_cache and not is_bucket(self.source)  # whose connections are kept once
+        return _opened(self.source, self.endpoint, self.access, past_page_cache)
 
     @property
     def live_place(self) -> LivePlace:
