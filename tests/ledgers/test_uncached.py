@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers import folder, store, uncached
+from pulsar_backlog.ledgers import folder, store
 from pulsar_backlog.ledgers.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.uncached import BLOCK_BYTES, is_uncached, read_uncached
@@ -92,7 +92,7 @@ def test_a_disk_without_such_reads_is_read_through_the_cache(
     def refuses(*_: Any) -> int:
         raise OSError(errno.EINVAL, "Invalid argument")
 
-    monkeypatch.setattr(uncached.os, "open", refuses)
+    monkeypatch.setattr(os, "open", refuses)
     with source.ahead("object", 0, SIZE) as stretch:
         assert stretch.read(3, SIZE + 7).tobytes() == content[3:]
 
