@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pulsar_backlog.tableio.bucket_readers import Readers
+from pulsar_backlog.tableio.bucket_readers import Readers, readers
 from tests.frames.rows import entry
 from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.small_tables import write_tables
@@ -107,3 +107,24 @@ def test_the_end_waits_for_what_is_held() -> None:
     release.join()
     assert readers.ended
     assert time.monotonic() - began >= 0.2
+
+
+def test_an_error_does_not_wait_for_what_it_holds_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Files:
+        pass
+
+    def opens(reading: Readers) -> None:
+        files = Files()
+        reading.add(files)
+        try:
+            raise KeyError
+        except KeyError as error:
+            raise LookupError(files.__class__.__name__) from error
+
+    def no_wait(_: float) -> None:
+        raise AssertionError("it waits for itself")
+
+    monkeypatch.setattr(time, "sleep", no_wait)
+    with pytest.raises(LookupError), readers() as reading:
+        opens(reading)
+    assert reading.ended

@@ -8,6 +8,7 @@ is closed: reads that have not begun are refused, and those that have are waited
 from __future__ import annotations
 
 import time
+import traceback
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,5 +47,15 @@ def readers() -> Iterator[Readers]:
     made = Readers()
     try:
         yield made
+    except BaseException as error:
+        _forget_variables(error)
+        raise
     finally:
         made.end()
+
+
+def _forget_variables(error: BaseException | None) -> None:
+    """Clear the variables of the functions that an error ended, and of those before it: they hold what was opened."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
