@@ -31,7 +31,10 @@ def rows_of_spark(session: SparkSession, source: str, rows: str, options: Mappin
 
 def run_program(source: str, options: Mapping[str, str], out: Path) -> dict[str, list[dict[str, Any]]]:
     """Rows of a program of its own, whose workers have this process's environment."""
-    own = {"PYTHONPATH": os.pathsep.join(sys.path), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    own = {
+        "PYTHONPATH": os.pathsep.join(sys.path), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_SUBMIT_ARGS": "--conf spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 pyspark-shell",
+    }  # fmt: skip
     environment = {**os.environ, **own}
     command = [sys.executable, str(PROGRAM), source, json.dumps(options), str(out)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)

@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import pulsar_backlog
+from pulsar_backlog.spark.choice import prefer_c1_compiler
 from pulsar_backlog.spark.session import start_session
 
 
 def main(source: str, out: str, checkpoint: str) -> None:
+    prefer_c1_compiler()
     spark = start_session("stream", source)
     pulsar_backlog.register(spark)
     rows = spark.readStream.format("pulsar-backlog").option("payload", "none").load(source)

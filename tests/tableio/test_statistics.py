@@ -7,6 +7,7 @@ nulls, and of texts that are too long for bounds and times that the log rounds.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import reduce
@@ -137,12 +138,10 @@ def by_spark(spark: SparkSession, path: str, table: Table) -> Count:
     frame = spark.read.format("delta").load(path)
     asked = [(name, value) for name, value, _ in filtered(table)]
     found = [
-        frame.filter(f.col(name).eqNullSafe(f.lit(value))).agg(
-            f.lit(number).alias("number"), f.count("*").alias("rows")
-        )
+        frame.filter(f.col(name).eqNullSafe(f.lit(value))).select(f.lit(number).alias("number"))
         for number, (name, value) in enumerate(asked)
     ]
-    rows = {row["number"]: row["rows"] for row in reduce(DataFrame.union, found).collect()}
+    rows = Counter(row["number"] for row in reduce(DataFrame.union, found).collect())
     return lambda name, value: rows[asked.index((name, value))]
 
 
@@ -224,7 +223,24 @@ def test_in_a_folder(out: Path, table: Table) -> None:
     assert wrong_to_us(str(out), table) == []
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def kinds(table: Table) -> set[tuple[str, bool, bool, bool]]:
+    """What decides how columns are bounded, and so found: type, nulls, and which of the table have bounds."""
+    chosen = bool(table.statistics)
+    simple = [one for one in table.columns if one.type in VALUES]
+    return {(one.type, one.nullable, chosen, not chosen or one.name in table.statistics) for one in simple}
+
+
+def few() -> list[Table]:
+    """Tables that together have a column of each kind, for readers that take a second for each table."""
+    found: list[Table] = []
+    missing = set().union(*map(kinds, TABLES.values()))
+    while missing:
+        found.append(max(TABLES.values(), key=lambda table: len(kinds(table) & missing)))
+        missing -= kinds(found[-1])
+    return found
+
+
+@pytest.mark.parametrize("table", few(), ids=lambda table: table.name)
 def test_in_a_bucket(bucket: str, s3_server: S3Server, aws: pytest.MonkeyPatch, table: Table) -> None:
     aws.setenv("AWS_ENDPOINT_URL", s3_server.endpoint)
     options = {
@@ -245,7 +261,7 @@ def test_in_a_bucket(bucket: str, s3_server: S3Server, aws: pytest.MonkeyPatch, 
     assert wrong_to_us(bucket, table) == []
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("table", few(), ids=lambda table: table.name)
 def test_in_spark(spark: SparkSession, out: Path, table: Table) -> None:
     assert wrong(table, by_spark(spark, str(out / "tables" / table.name), table)) == []
 
