@@ -36,15 +36,16 @@ def making() -> Making:
     return make  # not one of this module, which tasks cannot import
 
 
+@pytest.mark.parametrize("counted", [None, "(SELECT 1 FROM range(5000))"])  # more than there are: tasks without rows
 @pytest.mark.parametrize(("engine", "is_own"), [*((engine, True) for engine in ENGINES), ("spark", False)])
 def test_rows_of_several_tables_replace_those_of_the_cluster(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, is_own: bool
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, is_own: bool, counted: str | None
 ) -> None:
     if not is_own:
         monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
         monkeypatch.setattr(engines, "tasks_share_disk", lambda: False)
     context = job_context(spark, tmp_path)
-    task_rows = TaskRows("SELECT topic, entry_id FROM chunks", ("topic",), ("entry_id",))
+    task_rows = TaskRows("SELECT topic, entry_id FROM chunks", ("topic",), ("entry_id",), counted)
     for entry_ids in ([7], [2, 0, 1]):
         given = table_rows("chunks", [{"cluster": "c", "topic": "t", "entry_id": one} for one in entry_ids])
         with context.resources, asked_of(engine, context, {"chunks": given}) as asked:

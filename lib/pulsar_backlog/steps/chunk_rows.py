@@ -13,16 +13,17 @@ from pulsar_backlog.terms import COMPLETE
 from pulsar_backlog.wire.metadata import COMPRESSIONS
 
 POSITION = ("ledger_id", "entry_id")
+CHUNK_ENTRIES = "chunk_entries"
 
 
 def name_chunk_entries(engine: QueryEngine) -> None:
     """Let `chunk_entries` name the chunk entries of `noted_entries`."""
-    engine.create_view("chunk_entries", engine.sql("chunks", "chunk_entries", {"is_chunk": IS_CHUNK}))
+    engine.create_view(CHUNK_ENTRIES, engine.sql("chunks", "chunk_entries", {"is_chunk": IS_CHUNK}))
 
 
 def fold_rows(engine: QueryEngine) -> TaskRows:
     """What the fold gets: chunk entries of `chunk_entries`, with the ends of `producers`."""
-    return TaskRows(engine.sql("chunks", "fold_rows", {}), ("topic", "chunk_uuid"), POSITION)
+    return TaskRows(engine.sql("chunks", "fold_rows", {}), ("topic", "chunk_uuid"), POSITION, CHUNK_ENTRIES)
 
 
 def payload_bytes() -> str:
@@ -48,4 +49,5 @@ def model_rows(engine: QueryEngine) -> str:
 def packed_model_rows(engine: QueryEngine) -> TaskRows:
     """What the models get: the same, columns of few values packed into one, whole topics in position order."""
     columns = f"{', '.join(PACKED_COLUMNS)}, CAST({packed_facts()} AS bigint) AS facts"
-    return TaskRows(f"SELECT {columns} FROM (\n{model_rows(engine)}\n) AS model_rows", ("topic",), POSITION)  # noqa: S608 - own words
+    query = f"SELECT {columns} FROM (\n{model_rows(engine)}\n) AS model_rows"  # noqa: S608 - own words
+    return TaskRows(query, ("topic",), POSITION, CHUNK_ENTRIES)
