@@ -16,7 +16,7 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.repair.values import write_plan
 from pulsar_backlog.spark import choice
 from pulsar_backlog.tasks.pool import TaskPool
-from tests.auditing import ADMIN, OBJECTS, Audited
+from tests.auditing import ADMIN, OBJECTS, Audited, copy_ledgers, data_object, index_object, rows_of
 from tests.blank_rows import NOON
 from tests.processes import fresh_python
 from tests.repair.applying.test_trail import PLAN
@@ -214,3 +214,14 @@ def test_processes_start_before_a_first_scan_only(
     assert started == []
     _begin_first_scan(Options(out=str(tmp_path)))
     assert started == [1]
+
+
+def test_a_night_after_a_ledger_left_starts_no_java(tmp_path: Path) -> None:
+    source, out = copy_ledgers(tmp_path / "objects", [4, 5, 6]), tmp_path / "out"
+    command = ("audit", source, "--out", out, "--fail-on", "never")
+    assert run(tmp_path, *command)[0] == 0
+    for path in (data_object(source, 5), index_object(source, 5)):
+        path.unlink()
+    assert run(tmp_path, *command)[0] == 0
+    (newest,) = (row for row in rows_of(out, "gone_ledgers", "ledger_id"))
+    assert newest["ledger_id"] == 5

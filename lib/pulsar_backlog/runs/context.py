@@ -142,10 +142,14 @@ class JobContext:
 
     def logged_rows(self, name: str) -> int | None:
         """How many such rows a table has; None where only a query tells."""
-        if name in BY_LEDGER and ((gone := self.small_rows(GONE.name)) is None or gone.num_rows):
-            return None
+        ids: frozenset[int] = frozenset()
+        if name in BY_LEDGER:
+            gone = self.small_rows(GONE.name)
+            if gone is None:
+                return None
+            ids = frozenset(gone["ledger_id"].to_pylist())
         is_part = self.topics is not None and name in BY_TOPIC
-        count = None if is_part else self.store.row_count(TABLES[name], self.cluster)
+        count = None if is_part else self.store.row_count(TABLES[name], self.cluster, ids)
         if count is not None:
             return count
         rows = self.small_rows(name)

@@ -40,13 +40,13 @@ class TaskRows:
         query: whose rows.
         by: columns; rows that are equal in them go to one task and follow each other there.
         order: columns by which these are sorted.
-        counted: a relation that has as many rows, or more, and is counted more quickly; None where there is none.
+        limit_relation: a relation that has as many rows, or more, and is counted more quickly; or None.
     """
 
     query: str
     by: tuple[str, ...]
     order: tuple[str, ...]
-    counted: str | None = None
+    limit_relation: str | None = None
 
 
 def via_shuffle(rows: DataFrame, task_rows: TaskRows, partitions: int, batch_fn: OverBatches, schema: str) -> DataFrame:
@@ -108,7 +108,7 @@ def by_pool(
 
 def _row_count(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows) -> int:
     """How many rows there are, at most. To ask these queries twice takes less than to keep the answer between."""
-    relation = task_rows.counted or f"(\n{task_rows.query}\n)"
+    relation = task_rows.limit_relation or f"(\n{task_rows.query}\n)"
     query = f"SELECT count(*) FROM {relation}"  # noqa: S608 - own words
     (rows,) = connection.execute(query).fetchone() or (0,)
     return int(rows)

@@ -20,6 +20,7 @@ from pulsar_backlog.output.data_files import rows_in_file
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.beside import beside
 from pulsar_backlog.tableio.places import lost_file, table_path
+from pulsar_backlog.tableio.row_counts import living_row_count
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.staged_files import StagedFiles, stage, stage_slice
 from pulsar_backlog.tableio.table_logs import has_log_without_spark, log_without_spark
@@ -63,10 +64,10 @@ class TableStore:
         log = log_without_spark(self.out, table)
         return None if log is None else log.size_bytes
 
-    def row_count(self, table: Table, cluster: str) -> int | None:
-        """Rows of a cluster as the log's statistics tell, without a session; None where they do not."""
+    def row_count(self, table: Table, cluster: str, gone: frozenset[int]) -> int | None:
+        """The same as `living_row_count`, without a session; None also where only Spark reads the table."""
         log = log_without_spark(self.out, table)
-        return None if log is None else log.rows_of(cluster)
+        return None if log is None else living_row_count(log, cluster, gone)
 
     def is_small(self, table: Table) -> bool:
         """Whether `small_rows` has the rows of a table, by its log."""

@@ -144,17 +144,18 @@ def rows_of_file(
         SourceError: its bucket cannot be read.
         UsageError: it is damaged or gone.
     """
-    with _readable(log, file):
+    with readable(log, file):
         yield from log.open_file(file).iter_batches(batch_rows, columns=names)
 
 
 def _rows_in_file(log: DeltaLog, file: str) -> pa.Table:
-    with _readable(log, file):
+    with readable(log, file):
         return log.read(file)
 
 
 @contextmanager
-def _readable(log: DeltaLog, file: str) -> Iterator[None]:
+def readable(log: DeltaLog, file: str) -> Iterator[None]:
+    """A file of a table is read: where it is damaged or gone that is one sentence."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
