@@ -16,7 +16,6 @@ from scripts.compare_audits import NOT_COMPARED, texts_of
 from tests.auditing import Audited, run_audit
 from tests.simulated_cluster import PUBLISHED_MS, Cluster, Cursor, Topic, chunk, plain
 
-NEEDS_SPARK = True
 
 NIGHTS = 30
 LOOKED_AT = (10, 20, 30)
@@ -127,7 +126,6 @@ def has(audited: Audited, name: str) -> bool:
     return (audited.out / "tables" / name / "_delta_log").is_dir()
 
 
-@pytest.mark.usefixtures("spark")
 def test_tables_of_thirty_nights_are_those_of_one_audit(tmp_path: Path) -> None:
     cluster, out = Cluster(tmp_path / "cluster"), tmp_path / "out"
     known: set[tuple[str, bytes]] = set()
