@@ -8,14 +8,13 @@ from collections.abc import Callable, Collection
 from operator import itemgetter
 from pathlib import Path
 
-import pytest
 from deltalake import DeltaTable
 
 from pulsar_backlog.tableio.living import BY_LEDGER
+from pulsar_backlog.tableio.table_logs import runs_session
 from scripts.compare_audits import NOT_COMPARED, texts_of
 from tests.auditing import Audited, run_audit
 from tests.simulated_cluster import PUBLISHED_MS, Cluster, Cursor, Topic, chunk, plain
-
 
 NIGHTS = 30
 LOOKED_AT = (10, 20, 30)
@@ -129,6 +128,7 @@ def has(audited: Audited, name: str) -> bool:
 def test_tables_of_thirty_nights_are_those_of_one_audit(tmp_path: Path) -> None:
     cluster, out = Cluster(tmp_path / "cluster"), tmp_path / "out"
     known: set[tuple[str, bytes]] = set()
+    had_java = runs_session()
     for night in range(1, NIGHTS + 1):
         growing = live(cluster, night - 1)
         objects = [path for path in cluster.objects.iterdir() if not path.name.endswith("-index")]
@@ -149,3 +149,4 @@ def test_tables_of_thirty_nights_are_those_of_one_audit(tmp_path: Path) -> None:
             topics = {topic.full_name for topic in cluster.topics.values()}
             now, at_once = living(audited, name, topics), living(whole, name, topics)
             assert (now - at_once, at_once - now) == ({}, {}), (night, name)
+    assert runs_session() == had_java, "no night needs Java"
