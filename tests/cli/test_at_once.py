@@ -225,3 +225,11 @@ def test_a_night_after_a_ledger_left_starts_no_java(tmp_path: Path) -> None:
     assert run(tmp_path, *command)[0] == 0
     (newest,) = (row for row in rows_of(out, "gone_ledgers", "ledger_id"))
     assert newest["ledger_id"] == 5
+
+
+def test_a_ledger_whose_topic_nothing_names_needs_no_java(tmp_path: Path) -> None:
+    source, out = copy_ledgers(tmp_path / "objects", [4, 5, 6]), tmp_path / "out"
+    index_object(source, 6).unlink()
+    assert run(tmp_path, "audit", source, "--out", out, "--fail-on", "never")[0] in (0, 4)
+    nameless = [row["ledger_id"] for row in rows_of(out, "ledgers", "ledger_id", "topic") if row["topic"] is None]
+    assert nameless == [6]

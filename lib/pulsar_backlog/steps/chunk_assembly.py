@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pulsar_backlog.cluster.values import ClusterState
-from pulsar_backlog.findings import Finding
-from pulsar_backlog.frames.log.chains import findings_of_chains
 from pulsar_backlog.reconciliation.segments import findings_of_segments
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
@@ -17,6 +15,7 @@ from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.folding import fold
 from pulsar_backlog.steps.known_state import state_by_ledgers
+from pulsar_backlog.steps.ledger_chains import TABLES_ASKED, findings_of_chains
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
 from pulsar_backlog.steps.segments import findings_of_ledgers, segment_rows, stored_segments, transaction_rows
@@ -24,6 +23,7 @@ from pulsar_backlog.steps.topic_inputs import FOLD_TABLES, changes_of_fold, open
 from pulsar_backlog.steps.topic_stats import topic_stats
 
 MADE_HERE = ("chunked_messages", "segments", "transactions")
+_NAMELESS = "SELECT count(*) AS ledgers FROM ledgers WHERE selected AND topic IS NULL"
 
 
 def assemble_topics(context: JobContext, digest: str, tables: Sequence[str]) -> JobResult:
@@ -49,11 +49,15 @@ def _assemble(
         _name_relations(engine)
         edges = log_edges(edge_rows(engine), engine, state, (context.options.grace_seconds or 0) * 1000)
         rows = fold(part, engine, edges)
-        chains = list(_chains(part, engine))
         segments = stored_segments(engine, state)
-        chains += findings_of_ledgers(engine, segments, state)
+        of_ledgers = list(findings_of_ledgers(engine, segments, state))
+        has_nameless = bool(engine.rows({"": _NAMELESS})[""][0]["ledgers"])
         rows["segments"] = context.replace("segments", segment_rows(segments, context.cluster))
         rows["transactions"] = context.replace("transactions", transaction_rows(state, context.cluster))
+    chains = []
+    if has_nameless:  # entries are read for nothing else
+        with query_engine(part, TABLES_ASKED) as engine:
+            chains = list(findings_of_chains(engine))
     with query_engine(part, (*tables, *MADE_HERE)) as engine:
         _name_relations(engine)
         limit_bytes = state.settings.number("maxMessageSize") if state else None
@@ -62,18 +66,11 @@ def _assemble(
         of_chunks = findings_of_chunks(engine, TopicFacts.of(edges, state), limit_bytes)
         noticed = of_chunks, findings_of_order(engine, absent)
         findings = noticed_findings(part, engine, *noticed)
-        replace_findings(part, with_findings(part, findings, [*chains, *findings_of_segments(segments, state)]))
+        others = [*chains, *of_ledgers, *findings_of_segments(segments, state)]
+        replace_findings(part, with_findings(part, findings, others))
     return rows
 
 
 def _name_relations(engine: QueryEngine) -> None:
     engine.materialize("producers", engine.sql("log", "producers", {}))
     name_chunk_entries(engine)
-
-
-def _chains(context: JobContext, engine: QueryEngine) -> Iterator[Finding]:
-    """What entries tell of ledgers whose topic nothing names; reads nothing where there are none."""
-    nameless = "SELECT count(*) AS ledgers FROM ledgers WHERE selected AND topic IS NULL"
-    if engine.rows({"nameless": nameless})["nameless"][0]["ledgers"]:
-        tables = (context.table(name) for name in ("ledgers", "ledger_facts", "entries"))
-        yield from findings_of_chains(*tables)

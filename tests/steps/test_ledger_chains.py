@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.frames.log.chains import findings_of_chains, letters_of, links_of
-from tests.frames.rows import entry, fact_frames, ledger, table_frame
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.steps.ledger_chains import findings_of_chains, links_of, topics_in_letters
+from tests.engines import ENGINES, asked_of, job_context
+from tests.frames.rows import entry, fact_rows, ledger, table_rows
 
 NEEDS_SPARK = True
 
@@ -23,6 +26,7 @@ def rows(stored: Stored) -> list[dict[str, Any]]:
     return [entry(None, ledger_id, entry_id, **given) for ledger_id, entry_id, given in stored]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("stored", "links"),
     [
@@ -47,18 +51,19 @@ def rows(stored: Stored) -> list[dict[str, Any]]:
         ([(1, 0, SILENT | {"producer_name": ""}), (2, 0, SILENT | {"n": 1, "producer_name": ""})], []),
     ],
 )  # fmt: skip
-def test_links(spark: SparkSession, stored: Stored, links: list[tuple[Any, ...]]) -> None:
+def test_links(spark: SparkSession, engine: str, stored: Stored, links: list[tuple[Any, ...]]) -> None:
     made = rows(stored)
-    facts = fact_frames(spark, made)["ledger_facts"]
-    found = links_of(facts, table_frame(spark, "entries", made))
-    assert sorted(tuple(row) for row in found.collect()) == links
+    tables = {"ledger_facts": fact_rows(made)["ledger_facts"], "entries": table_rows("entries", made)}
+    with asked_of(engine, job_context(spark), tables) as asked:
+        assert sorted(map(astuple, links_of(asked))) == links
 
 
 def letter(topic: str, origin: str) -> dict[str, Any]:
     return {"properties": {"REAL_TOPIC": topic, "ORIGIN_MESSAGE_ID": origin, "other": "1"}}
 
 
-def test_letters(spark: SparkSession) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_letters(spark: SparkSession, engine: str) -> None:
     x = "persistent://t/n/x"
     said = [
         letter(x, "5:12:-1"), letter(x, "5:13:-1:2"),  # Java, of a batch too
@@ -66,21 +71,28 @@ def test_letters(spark: SparkSession) -> None:
         letter(x, "9:0:-1"), letter("persistent://t/n/y", "9:1:-1"),  # one of them lies
         letter("http://x", "10:0:-1"), letter(x, "99999999999999999999:0:-1"), letter(x, "none"), {"properties": None},
     ]  # fmt: skip
-    entries = table_frame(spark, "entries", rows([(1, number, one) for number, one in enumerate(said)]))
-    assert {row["ledger_id"]: row["topic"] for row in letters_of(entries).collect()} == {
-        5: x, 6: f"{x}-partition-3", 7: f"{x}-partition-4", 8: x,
-    }  # fmt: skip
+    entries = table_rows("entries", rows([(1, number, one) for number, one in enumerate(said)]))
+    with asked_of(engine, job_context(spark), {"entries": entries}) as asked:
+        assert topics_in_letters(asked) == {5: x, 6: f"{x}-partition-3", 7: f"{x}-partition-4", 8: x}
 
 
-def test_a_finding_is_likely_and_changes_no_topic(spark: SparkSession) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_finding_is_likely_and_changes_no_topic(spark: SparkSession, engine: str) -> None:
     made = rows([(1, 0, {}), (4, 0, {"n": 1}), (5, 0, {"n": 900, "producer_name": "q\x1b[2J"})])
-    entries, facts = table_frame(spark, "entries", made), fact_frames(spark, made)["ledger_facts"]
-    stored = [{**ledger("x", number), "topic": None} for number in (1, 4, 5)]
-    (found,) = findings_of_chains(table_frame(spark, "ledgers", stored), facts, entries)
+    tables = {"ledger_facts": fact_rows(made)["ledger_facts"], "entries": table_rows("entries", made)}
+
+    def finding(topic: str | None) -> Finding:
+        topics = {1: topic, 4: None, 5: None}
+        ledgers = [{**ledger("x", number), "topic": name} for number, name in topics.items()]
+        named = {**tables, "ledgers": table_rows("ledgers", ledgers)}
+        with asked_of(engine, job_context(spark), named) as asked:
+            (found,) = findings_of_chains(asked)
+        return found
+
+    found = finding(None)
     assert (found.code, found.topic, found.sureness, found.message) == (
         "S35", None, "likely", "Ledgers 1, 4 are likely of one topic.",
     )  # fmt: skip
     assert found.evidence == ("1 to 4: the index goes on at 1", "1 to 4: producer p goes on at sequence id 1")
-    stored[0]["topic"] = "persistent://t/n/x"
-    (found,) = findings_of_chains(table_frame(spark, "ledgers", stored), facts, entries)
+    found = finding("persistent://t/n/x")
     assert (found.topic, found.message) == (None, "Ledgers 1, 4 are likely of persistent://t/n/x.")
