@@ -51,6 +51,16 @@ def arrived(regions: Regions, name: str) -> None:
     wait_until(lambda: entries_of(us, topic(name)) >= entries_of(eu, topic(name)) > 0, f"{name} is replicated")
 
 
+def done(region: Region, other: Region, name: str) -> None:
+    """Wait until the replicator of a topic has nothing left to send, whatever became of what it sent."""
+
+    def is_done() -> bool:
+        replicator = region.admin.get(topic(name), "stats")["replication"].get(other.name, {})
+        return bool(replicator.get("connected")) and not replicator["replicationBacklog"]
+
+    wait_until(is_done, f"the replicator of {name} has nothing left")
+
+
 def audited(region: Region, out: Path) -> Path:
     broker = region.broker
     code, said = said_by([
@@ -92,6 +102,7 @@ def break_replication(regions: Regions) -> None:
         send(client, "killed", range(15, 20))
         for name in ("unloaded", "killed"):
             arrived(regions, name)
+        done(eu, us, "chunked")
     finally:
         client.close()
 
