@@ -154,8 +154,10 @@ class JobContext:
         rows = self.small_rows(name)
         if rows is not None:
             return int(rows.num_rows)
+        if is_part or not ids:
+            return None
         # Last, as files with rows of ledgers that are gone may have to be opened.
-        return None if is_part else self.store.row_count(TABLES[name], self.cluster, ids)
+        return self.store.row_count(TABLES[name], self.cluster, ids)
 
     def rows(self, name: str) -> int:
         """How many such rows a table has."""
