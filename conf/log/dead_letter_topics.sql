@@ -1,5 +1,4 @@
 -- The topic that dead letters name for a ledger, of a partition with its number; none where they do not agree.
--- Their ids are as clients write them: Java `ledger:entry:partition`, C++ and those built on it `(ledger,entry,partition,batch)`.
 WITH letters AS (
   SELECT properties['ORIGIN_MESSAGE_ID'] AS origin, properties['REAL_TOPIC'] AS real_topic
   FROM entries
@@ -8,8 +7,8 @@ WITH letters AS (
 
 parts AS (
   SELECT
-    try_cast(regexp_extract(origin, '^[(]?([0-9]+)[:,][0-9]+[:,](?:-1|([0-9]+))', 1) AS bigint) AS ledger_id,
-    regexp_extract(origin, '^[(]?([0-9]+)[:,][0-9]+[:,](?:-1|([0-9]+))', 2) AS partition_number,
+    try_cast(regexp_extract(origin, $message_id, 1) AS bigint) AS ledger_id,
+    regexp_extract(origin, $message_id, 2) AS partition_number,
     real_topic
   FROM letters
 ),

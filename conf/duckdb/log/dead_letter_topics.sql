@@ -1,4 +1,4 @@
--- Made of conf/log/dead_letter_topics.sql (cd019d13452a0bcc) by `make docs`; do not edit.
+-- Made of conf/log/dead_letter_topics.sql (aed4de5454e3e693) by `make docs`; do not edit.
 WITH letters AS (
   SELECT
     properties['ORIGIN_MESSAGE_ID'] AS origin,
@@ -9,8 +9,8 @@ WITH letters AS (
     AND LIST_CONTAINS(MAP_KEYS(properties), 'ORIGIN_MESSAGE_ID')
 ), parts AS (
   SELECT
-    TRY_CAST(REGEXP_EXTRACT(origin, '^[(]?([0-9]+)[:,][0-9]+[:,](?:-1|([0-9]+))', 1) AS BIGINT) AS ledger_id,
-    REGEXP_EXTRACT(origin, '^[(]?([0-9]+)[:,][0-9]+[:,](?:-1|([0-9]+))', 2) AS partition_number,
+    TRY_CAST(REGEXP_EXTRACT(origin, $message_id, 1) AS BIGINT) AS ledger_id,
+    REGEXP_EXTRACT(origin, $message_id, 2) AS partition_number,
     real_topic
   FROM letters
 ), named AS (

@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from pulsar_backlog.facts.chains import Chain, Link, chains
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
 
 TABLES_ASKED = ("ledgers", "ledger_facts", "entries")
 """Tables that tell of chains."""
+_MESSAGE_ID = "^[(]?([0-9]+)[:,][0-9]+[:,](?:-1|([0-9]+))"
+"""Ledger and partition, as clients write them: Java `ledger:entry:partition`, C++ and those built on it
+`(ledger,entry,partition,batch)`."""
 _REASON = (
     "told by entries alone: nothing names the topic, and numbers may go on, or letters name it, by chance or mistake"
 )
@@ -39,7 +43,8 @@ def links_of(engine: QueryEngine) -> list[Link]:
 
 def topics_in_letters(engine: QueryEngine) -> dict[int, str]:
     """Ledgers of which dead letters name one topic, and that topic."""
-    rows = engine.rows({"": engine.sql("log", "dead_letter_topics", {})})[""]
+    values: dict[str, int | str] = {"message_id": portable_literal(_MESSAGE_ID)}
+    rows = engine.rows({"": engine.sql("log", "dead_letter_topics", values)})[""]
     return {row["ledger_id"]: row["topic"] for row in rows}
 
 
