@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 
 from pulsar_backlog.interrupts import end_at_once, run_process
+from pulsar_backlog.library_settings import set_up_libraries
 
 
 def main() -> None:
     """Run the program as a process of its own."""
     end_at_once()
+    set_up_libraries()
     from pulsar_backlog.command_line import run  # noqa: PLC0415 - takes up to half a second
 
     run_process(run)

@@ -205,13 +205,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     from pulsar_backlog.ledgers.folder import Folder
 
     paths: list[str] = []
-    read_ahead = Folder.read_ahead  # which `read` calls too
+    open_file = Folder.open_file
 
-    def noted(self: Folder, path: str, *rest: Any) -> Any:
+    def noted(self: Folder, path: str) -> Any:
         paths.append(path)
-        return read_ahead(self, path, *rest)
+        return open_file(self, path)
 
-    monkeypatch.setattr(Folder, "read_ahead", noted)
+    monkeypatch.setattr(Folder, "open_file", noted)
     yield paths
 
 

@@ -1,10 +1,12 @@
 """Reading by ranges, local and S3 alike, and one kind of error for all that can go wrong."""
 
+import errno
 import itertools
 import os
 import pickle
 import socket
 import threading
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers import store
+from pulsar_backlog.ledgers.folder import Folder
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
@@ -268,17 +271,79 @@ def test_a_listing_that_fails_part_way_keeps_what_it_had(aws: pytest.MonkeyPatch
     assert [error.reason for error in errors] == ["permission_denied"]
 
 
-def test_the_next_part_of_a_stretch_is_asked_for_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "object").write_bytes(bytes(100))
-    asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "posix_fadvise", lambda _, start, size, __: asked.append((start, size)))
-    source = open_source(str(tmp_path))
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """What the system is asked to read soon, of an object of 100 bytes."""
+    (tmp_path / "object").write_bytes(bytes(range(100)))
+    parts: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, start, size, __: parts.append((start, size)))
+    return parts
+
+
+def read_in_parts(folder: Path) -> None:
+    source = open_source(str(folder))
     with source.ahead("object", 10, 90) as stretch:
         for start, end in ((10, 40), (40, 70), (70, 90)):
-            assert len(stretch.read(start, end)) == end - start
+            assert stretch.read(start, end).tobytes() == bytes(range(start, end))
+    assert source.read("object", 0, 10).tobytes() == bytes(range(10)), "a part alone has no next one"
+
+
+def only_cached(monkeypatch: pytest.MonkeyPatch, most: int, code: int | None = None) -> None:
+    """Let the page cache have no byte from `most` on, or fail to say what it has."""
+    preadv = os.preadv
+
+    def read(descriptor: int, buffers: list[memoryview], place: int, flags: int = 0) -> int:
+        if not flags:
+            return preadv(descriptor, buffers, place)
+        assert flags == os.RWF_NOWAIT
+        if code is not None or place >= most:
+            raise OSError(code or errno.EAGAIN, "not now")
+        return preadv(descriptor, [buffers[0][: most - place]], place)
+
+    monkeypatch.setattr(os, "preadv", read)
+
+
+@pytest.mark.parametrize(("most", "code"), [(0, None), (40, errno.EOPNOTSUPP), (13, None)])
+def test_the_next_parts_of_a_stretch_are_asked_for_ahead(
+    tmp_path: Path, asked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch, most: int, code: int | None
+) -> None:
+    only_cached(monkeypatch, most, code)
+    read_in_parts(tmp_path)
     assert asked == [(40, 50), (70, 20)], "nothing behind the stretch"
-    source.read("object", 0, 10)
-    assert len(asked) == 2, "a part alone has no next one"
+
+
+def test_a_stretch_is_asked_for_ahead_from_where_the_page_cache_ends(
+    tmp_path: Path, asked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_cached(monkeypatch, 50)
+    read_in_parts(tmp_path)
+    assert asked == [(70, 20)]
+
+
+def test_what_the_page_cache_has_is_not_asked_for(
+    tmp_path: Path, asked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_cached(monkeypatch, 100)
+    read_in_parts(tmp_path)
+    assert asked == []
+
+
+def test_a_stretch_is_one_file_opened_once_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "object").write_bytes(bytes(90))
+    opened: list[FileIO] = []
+    open_file = Folder.open_file
+
+    def noted(self: Folder, path: str) -> FileIO:
+        opened.append(open_file(self, path))
+        return opened[-1]
+
+    monkeypatch.setattr(Folder, "open_file", noted)
+    with open_source(str(tmp_path)).ahead("object", 0, 90) as stretch:
+        assert not opened
+        for start in range(0, 90, 30):
+            stretch.read(start, start + 30)
+        assert [file.closed for file in opened] == [False]
+    assert opened[0].closed
 
 
 def test_a_stretch_is_read_into_memory_that_nobody_looks_at(tmp_path: Path) -> None:

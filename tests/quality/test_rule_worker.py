@@ -53,3 +53,37 @@ def test_a_rule_that_cannot_work_is_a_mistake_of_the_user_here_too(tmp_path: Pat
     (tmp_path / "odd.yaml").write_text("- id: odd\n", "utf-8")
     with pytest.raises(UsageError, match=r"odd\.yaml: rule odd: .*summary"):
         check_rules(tmp_path, ROWS, tmp_path / "docs")
+
+
+FRAMES = """
+import json, resource
+from pulsar_backlog.quality.rule_worker import _with_room_for_frames
+
+def deep(depth):
+    if depth:
+        deep(depth - 1)
+    else:
+        for _ in range(1000):
+            one()
+
+def one():
+    pass
+
+def most_faults(call):
+    faults = []
+    for depth in range(150):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        call(lambda: deep(depth))
+        faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return max(faults)
+
+print(json.dumps([most_faults(lambda call: call()), most_faults(_with_room_for_frames)]))
+"""
+
+
+def test_calls_that_begin_a_piece_of_memory_for_frames_cost_no_more_than_others() -> None:
+    done = fresh_python("-c", FRAMES)
+    assert done.returncode == 0, done.stderr
+    without, with_room = json.loads(done.stdout)
+    assert without >= 1000, "this Python maps no memory for each of them: there is nothing left to do here"
+    assert with_room < 200

@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.tasks.shared import SharedValue
 
@@ -70,6 +72,11 @@ def tell_and_wait(path: str) -> None:
 def modules(_: int) -> list[str]:
     """What is imported."""
     return sorted(sys.modules)
+
+
+def memory_pool(_: int) -> str:
+    """Where Arrow takes memory from."""
+    return str(pa.default_memory_pool().backend_name)
 
 
 _loads: list[None] = []

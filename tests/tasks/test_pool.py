@@ -25,6 +25,7 @@ from tests.tasks.task_examples import (
     fail_to_load,
     load_example,
     loads,
+    memory_pool,
     modules,
     wait_a_little,
     wait_for_long,
@@ -138,11 +139,21 @@ def test_a_pool_is_closed_at_once_while_its_first_task_is_on_the_way() -> None:
     assert isinstance(ended[0], WorkerDeathError)
 
 
-def test_workers_know_no_spark(two: TaskPool) -> None:
-    """Its import takes each of them longer than most tasks."""
+def test_workers_load_neither_spark_nor_what_libraries_do_without(two: TaskPool) -> None:
+    """The import of Spark takes each of them longer than most tasks."""
     (names,) = two.run(modules, [0])
     assert "pulsar_backlog.wire.kernel" in names
-    assert "pyspark" not in names
+    assert not {"pyspark", "pandas", "scipy.linalg"} & set(names)
+
+
+def test_workers_take_memory_as_is_settled_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, used in ((None, "system"), ("jemalloc", "jemalloc")):
+        monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+        if said is not None:
+            monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", said)
+        pool = TaskPool(1)
+        assert pool.run(memory_pool, [0]) == [used]
+        pool.close()
 
 
 def test_others_begin_when_a_core_has_no_task_left(two: TaskPool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,9 @@ def run_pipeline(
         with results_at(options.out, options.endpoint, options.source):
             _look_first(jobs)
             with claimed(options.out, who), one_run():
+                from pulsar_backlog.forgone_modules import forgo_pandas
+
+                forgo_pandas()
                 from pulsar_backlog.spark.choice import choose
 
                 choose(pipeline.spark)

@@ -36,7 +36,7 @@ def messages(
     json_lines: JsonOption = False,
 ) -> None:
     """Show the messages of topics, the oldest first: rebuilt, decrypted, decompressed. Reads no more than it shows."""
-    from pulsar_backlog.arrow_alone import forgo_pandas
+    from pulsar_backlog.forgone_modules import forgo_pandas
 
     forgo_pandas()
     from pulsar_backlog.api.backlog import Backlog

@@ -9,17 +9,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
+from io import FileIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-import numpy as np
-
 from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.file_stretch import FileStretch
 from pulsar_backlog.ledgers.part import Part
 from pulsar_backlog.ledgers.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.stored_objects import TIME_TAG, Fetched, StoredObject, Upload
@@ -28,10 +27,6 @@ from pulsar_backlog.wire.arrays import Bytes
 
 SORTED_NAMES = 65_536
 """Names of a folder that are held and sorted together."""
-
-
-_PARTS_SOON = 2
-"""Parts that the system reads while one is decoded: from a disk a scan takes a twenty-fifth less than with one."""
 
 _Paths = list[str]
 
@@ -83,32 +78,30 @@ class Folder:
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of a file, fewer where it ends before."""
-        return self.read_ahead(path, start, end, 0, _new_memory)
+        with self._through_page_cache(path, end) as stretch:
+            return stretch.read(start, end)
 
-    def read_ahead(self, path: str, start: int, end: int, ahead_to: int, memory_of: Callable[[int], Bytes]) -> Bytes:
-        """Bytes of a file, in memory of at least their size; those behind them, up to `ahead_to`, are wanted next."""
-        try:
-            with self._file(path).open("rb", buffering=0) as file:
-                size = max(0, min(end, os.fstat(file.fileno()).st_size) - start)
-                buffer, filled = memory_of(size)[:size], 0
-                while filled < size:  # one call gives 2 GiB at most, and may be interrupted
-                    if not (got := os.preadv(file.fileno(), [buffer.data[filled:]], start + filled)):
-                        break
-                    filled += got
-                _read_soon(file.fileno(), end, min(_PARTS_SOON * (end - start), ahead_to - end))
-                return buffer[:filled]
-        except OSError as error:
-            raise self._failure(path, error) from error
+    def open_file(self, path: str) -> FileIO:
+        """A file to read.
+
+        Raises:
+            OSError: it cannot be opened.
+            SourceError: it names a place outside the source.
+        """
+        return self._file(path).open("rb", buffering=0)
+
+    def _through_page_cache(self, path: str, end: int) -> FileStretch:
+        return FileStretch(partial(self.open_file, path), partial(self._failure, path), end)
 
     def ahead(
         self, path: str, start: int, end: int, sparing_bytes: int = 0
-    ) -> AbstractContextManager[_File | ReadAhead]:
+    ) -> AbstractContextManager[FileStretch | ReadAhead]:
         """A stretch of a file, whose next parts are read while one is decoded, by the system or past its page cache."""
         # Its middle is looked at: whoever listed the ledgers has read where its blocks begin.
         if self.past_page_cache and not sparing_bytes and self._is_uncached(path, (start + end) // 2):
             read = partial(self._read_uncached, path)
             return ReadAhead(read, start, end, RANGE_BYTES, RANGES_AHEAD, reading_threads())
-        return nullcontext(_File(self, path, end))
+        return self._through_page_cache(path, end)
 
     def _is_uncached(self, path: str, place: int) -> bool:
         with suppress(SourceError):  # which is told to who reads it
@@ -169,52 +162,6 @@ def _names(folder: Path) -> Iterator[str]:
         names = (entry.name for entry in entries)
         while some := sorted(islice(names, SORTED_NAMES)):
             yield from some
-
-
-class _File:
-    """A stretch of one file, read from front to back.
-
-    All of it goes through the same memory: new memory is as slow to get from the system as the bytes are to read. Where
-    somebody still looks at what was read before, that memory is theirs; so there are as many as are looked at together.
-    """
-
-    def __init__(self, folder: Folder, path: str, end: int) -> None:
-        self._folder, self._path, self._end = folder, path, end
-        self._memories: list[Bytes] = []
-
-    def read(self, start: int, end: int) -> Bytes:
-        """Bytes of the file, fewer where it ends before."""
-        return self._folder.read_ahead(self._path, start, end, self._end, self._memory_of)
-
-    def continue_with(self, following: object) -> None:
-        """Nothing: a file's first bytes come at once."""
-
-    def _memory_of(self, size: int) -> Bytes:
-        # Every array and buffer that looks into a memory holds a reference to it, however it was made.
-        for number in range(len(self._memories)):
-            if sys.getrefcount(self._memories[number]) <= _UNSHARED:
-                if len(self._memories[number]) < size:
-                    self._memories[number] = _new_memory(size)
-                return self._memories[number]
-        del self._memories[: max(0, len(self._memories) + 1 - _MOST_MEMORIES)]
-        self._memories.append(_new_memory(size))
-        return self._memories[-1]
-
-
-_UNSHARED = 2
-"""References to memory that nobody else looks at: its owner's, and the one that counts them."""
-_MOST_MEMORIES = 8
-"""Memories of a stretch that are kept to be used again; more than threads look at together."""
-
-
-def _new_memory(size: int) -> Bytes:
-    return np.empty(size, dtype=np.uint8)
-
-
-def _read_soon(descriptor: int, start: int, size: int) -> None:
-    """Let the system read what is asked for next, where it takes such advice (macOS takes none)."""
-    if size > 0 and hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(descriptor, start, size, os.POSIX_FADV_WILLNEED)
 
 
 def _text(path: str) -> str:

@@ -23,6 +23,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from pulsar_backlog.forgone_modules import LINEAR_ALGEBRA, forgoing
+
 _LOOK_SECONDS = 1.0
 PATIENCE_SECONDS = 0.5
 """How long a process whose pipes are closed may take to be gone."""
@@ -42,7 +44,7 @@ def main() -> None:
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)  # so that no worker holds on to the socket
     for name in sys.argv[1:]:
-        with suppress(Exception):  # a task that needs it says why it cannot be had
+        with forgoing(LINEAR_ALGEBRA), suppress(Exception):  # a task that needs it says why it cannot be had
             import_module(name)
     gc.freeze()  # nothing of it ever goes
     warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside an allocator's thread, which knows of forks
