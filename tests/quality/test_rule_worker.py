@@ -55,6 +55,22 @@ def test_a_rule_that_cannot_work_is_a_mistake_of_the_user_here_too(tmp_path: Pat
         check_rules(tmp_path, ROWS, tmp_path / "docs")
 
 
+IMPORTS = """
+import json, sys
+from pulsar_backlog.quality import rule_worker
+from pulsar_backlog.quality.lean_import import EXTRAS
+
+rule_worker._load(None)
+print(json.dumps(sorted(EXTRAS & sys.modules.keys())))
+"""
+
+
+def test_a_process_apart_loads_no_extras_of_great_expectations() -> None:
+    done = fresh_python("-c", IMPORTS)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+
+
 FRAMES = """
 import json, resource
 from pulsar_backlog.quality.rule_worker import _with_room_for_frames

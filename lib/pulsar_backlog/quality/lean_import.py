@@ -3,7 +3,8 @@
 Its import takes three core seconds, more than a third of them for packages that only happen to be installed beside it:
 
 - `EXTRAS` it does without where they are not installed (modules of `great_expectations/compatibility/`, release 1.24):
-  it is told that they are not. Spark ML brings SciPy's sparse matrices.
+  it is told that they are not. Parts of Spark are named for processes that have the rest: Spark ML brings SciPy's
+  sparse matrices.
 - `HARDLY_USED` it imports in any case, for distributions and charts of a few expectations: these are loaded when
   something asks of them.
 
@@ -20,7 +21,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from types import ModuleType
 
-EXTRAS = frozenset({"pyspark.ml", "pyspark.sql.connect", "boto3", "botocore", "azure"})
+EXTRAS = frozenset({"pyspark", "pyspark.ml", "pyspark.sql.connect", "boto3", "botocore", "azure", "google.oauth2"})
 HARDLY_USED = frozenset({"scipy.stats", "altair"})
 
 
