@@ -78,7 +78,7 @@ class FileStretch:
     def _cached(self, descriptor: int, buffer: Bytes, start: int) -> int:
         """How many bytes the system had in its page cache, while it had all of the stretch so far.
 
-        To let it read soon what it has costs as much as a fiftieth of a scan: it looks for each page.
+        To let it read soon what it has costs as much as a thirtieth of a scan: it looks for each page.
         """
         filled = 0
         if self._all_cached:
