@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from types import ModuleType
@@ -19,9 +19,9 @@ LINEAR_ALGEBRA = "scipy.linalg"
 
 
 @contextmanager
-def forgoing(name: str) -> Iterator[None]:
-    """While the block runs, let a module be looked for in vain, unless it is there already."""
-    refusal = _Refusal(name)
+def forgoing(*names: str) -> Iterator[None]:
+    """While the block runs, let modules be looked for in vain, by any thread, unless they are there already."""
+    refusal = _Refusal(names)
     sys.meta_path.insert(0, refusal)
     try:
         yield
@@ -43,9 +43,9 @@ def forgo_pandas() -> None:
 
 
 class _Refusal(MetaPathFinder):
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
 
     def find_spec(self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None, /) -> None:
-        if fullname == self._name:
+        if fullname in self._names:
             raise ModuleNotFoundError(f"{fullname} is not looked for", name=fullname)

@@ -146,14 +146,14 @@ def test_workers_load_neither_spark_nor_what_libraries_do_without(two: TaskPool)
     assert not {"pyspark", "pandas", "scipy.linalg"} & set(names)
 
 
-def test_workers_take_memory_as_is_settled_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    for said, used in ((None, "system"), ("jemalloc", "jemalloc")):
-        monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
-        if said is not None:
-            monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", said)
-        pool = TaskPool(1)
-        assert pool.run(memory_pool, [0]) == [used]
-        pool.close()
+@pytest.mark.parametrize(("said", "used"), [(None, "system"), ("jemalloc", "jemalloc")])
+def test_workers_take_memory_as_is_settled_unless_the_user_says_otherwise(
+    two: TaskPool, monkeypatch: pytest.MonkeyPatch, said: str | None, used: str
+) -> None:
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    if said is not None:
+        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", said)
+    assert two.run(memory_pool, [0]) == [used]
 
 
 def test_others_begin_when_a_core_has_no_task_left(two: TaskPool, monkeypatch: pytest.MonkeyPatch) -> None:

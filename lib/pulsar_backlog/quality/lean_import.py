@@ -21,6 +21,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from types import ModuleType
 
+from pulsar_backlog.forgone_modules import forgoing
+
 EXTRAS = frozenset({"pyspark", "pyspark.ml", "pyspark.sql.connect", "boto3", "botocore", "azure", "google.oauth2"})
 HARDLY_USED = frozenset({"scipy.stats", "altair"})
 
@@ -28,20 +30,19 @@ HARDLY_USED = frozenset({"scipy.stats", "altair"})
 @contextmanager
 def lean_imports() -> Iterator[None]:
     """While the block runs, let imports do without `EXTRAS`, and put off those of `HARDLY_USED`."""
-    finder = _Lean()
+    finder = _PutOff()
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        with forgoing(*EXTRAS):
+            yield
     finally:
         sys.meta_path.remove(finder)
 
 
-class _Lean(MetaPathFinder):
+class _PutOff(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
-        if fullname in EXTRAS:
-            raise ModuleNotFoundError(f"{fullname} is not looked for", name=fullname)
         spec = PathFinder.find_spec(fullname, path, target) if fullname in HARDLY_USED else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
